@@ -1,0 +1,94 @@
+"""Checks of public arguments: one wording for all.
+
+Every function returns the checked value as a plain ``float`` or ``int`` or
+raises :class:`~discreet.errors.InvalidParameter`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+
+from discreet.errors import InvalidParameter
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidParameter(f"{name} must be a number. Got {type(value).__name__} instead.")
+    return float(value)
+
+
+def positive(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is finite and above zero.
+
+    >>> positive("epsilon", 1)
+    1.0
+    """
+    number = _number(name, value)
+    if not (math.isfinite(number) and number > 0):
+        raise InvalidParameter(f"{name} must be finite and positive. Got {number!r} instead.")
+    return number
+
+
+def nonnegative(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is finite and at least zero.
+
+    >>> nonnegative("strength", 0)
+    0.0
+    """
+    number = _number(name, value)
+    if not (math.isfinite(number) and number >= 0):
+        raise InvalidParameter(f"{name} must be finite and at least 0. Got {number!r} instead.")
+    return number
+
+
+def finite(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is finite.
+
+    >>> finite("low", -3)
+    -3.0
+    """
+    number = _number(name, value)
+    if not math.isfinite(number):
+        raise InvalidParameter(f"{name} must be finite. Got {number!r} instead.")
+    return number
+
+
+def between(name: str, value: object, low: float, high: float) -> float:
+    """Return ``value`` as a float if it lies strictly between ``low`` and ``high``.
+
+    >>> between("quantile", 0.5, 0, 1)
+    0.5
+    """
+    number = _number(name, value)
+    if not low < number < high:
+        raise InvalidParameter(
+            f"{name} must lie strictly between {low:g} and {high:g}. Got {number!r} instead."
+        )
+    return number
+
+
+def integer(name: str, value: object, minimum: int = 1) -> int:
+    """Return ``value`` as an int if it is a whole number of at least ``minimum``.
+
+    >>> integer("n_features", 3)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
+        raise InvalidParameter(
+            f"{name} must be a whole number of at least {minimum}. Got {value!r} instead."
+        )
+    return int(value)
+
+
+def one_of(name: str, value: object, options: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``options``.
+
+    >>> one_of("mode", "sharp", ["sharp", "logistic"])
+    'sharp'
+    """
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(repr(o) for o in options)
+        raise InvalidParameter(f"{name} must be one of {listed}. Got {value!r} instead.")
+    return value

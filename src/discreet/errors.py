@@ -1,0 +1,43 @@
+"""Every error discreet raises on purpose.
+
+::
+
+    DiscreetError
+    ├── InvalidParameter (ValueError)   a public argument is outside its range
+    ├── MissingBound     (ValueError)   noise needs a bound that was not declared
+    ├── Incompatible     (ValueError)   parts that cannot work together, with the reason
+    ├── InvalidData      (ValueError)   rows that fail the public schema
+    ├── BudgetTooSmall   (ValueError)   no valid calibration at this epsilon and delta
+    └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
+
+A message is a release: it names parameters and says what to do, and never
+contains a row, a label or any other value computed from the data.
+"""
+
+
+class DiscreetError(Exception):
+    """Base of all errors raised by discreet."""
+
+
+class InvalidParameter(DiscreetError, ValueError):
+    """A public argument is outside its allowed range."""
+
+
+class MissingBound(DiscreetError, ValueError):
+    """A bound that noise is scaled to was not declared."""
+
+
+class Incompatible(DiscreetError, ValueError):
+    """Two parts cannot be used together."""
+
+
+class InvalidData(DiscreetError, ValueError):
+    """The rows do not fit the public schema."""
+
+
+class BudgetTooSmall(DiscreetError, ValueError):
+    """No calibration is valid at the requested budget."""
+
+
+class NotCertified(DiscreetError, RuntimeError):
+    """A certificate could not be produced; nothing was released."""
