@@ -1,1 +1,1 @@
-
+"""The command ``discreet``: one file per verb."""

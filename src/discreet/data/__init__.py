@@ -1,1 +1,17 @@
+"""Rows in, bounded blocks out."""
 
+from discreet.data.blocks import block_rows, gamma
+from discreet.data.bounding import Bounding
+from discreet.data.rows import Rows, certificate_error
+from discreet.data.source import ArraySource, RawBlock, Source
+
+__all__ = [
+    "ArraySource",
+    "Bounding",
+    "RawBlock",
+    "Rows",
+    "Source",
+    "block_rows",
+    "certificate_error",
+    "gamma",
+]

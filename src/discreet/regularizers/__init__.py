@@ -1,1 +1,37 @@
+"""Regularizers; one line in ``REGULARIZERS`` registers a new one."""
 
+from discreet.regularizers.base import Regularizer
+from discreet.regularizers.combined import combined_prox
+from discreet.regularizers.group import Group
+from discreet.regularizers.indicator import Indicator
+from discreet.regularizers.lasso import L1, ElasticNet
+from discreet.regularizers.nuclear import Nuclear
+from discreet.regularizers.ridge import Ridge, Zero
+from discreet.sets import L2Ball
+
+REGULARIZERS: dict[str, Regularizer] = {
+    regularizer.name: regularizer
+    for regularizer in (
+        Zero(),
+        Ridge(),
+        L1(),
+        ElasticNet(),
+        Group(),
+        Nuclear(),
+        Indicator(constraint=L2Ball(radius=1.0)),
+    )
+}
+"""Every regularizer by name, with its default parameters."""
+
+__all__ = [
+    "L1",
+    "REGULARIZERS",
+    "ElasticNet",
+    "Group",
+    "Indicator",
+    "Nuclear",
+    "Regularizer",
+    "Ridge",
+    "Zero",
+    "combined_prox",
+]

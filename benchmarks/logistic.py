@@ -1,0 +1,287 @@
+"""Private logistic regression against its peers: run, analyse, plot.
+
+The three steps are separate, so a table or a figure can be redone without a new run, and a run of
+some methods replaces only their own result files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from environments import interpreter
+from methods import METHODS, Method
+from peers.newton import minimise
+from problems import PROBLEMS, Problem, data_directory
+
+HERE = Path(__file__).resolve().parent
+EPSILONS = (0.1, 1.0, 8.0)
+DEFAULT_PROBLEMS = ("synthetic", "adult", "kdd99", "covertype")
+RIDGE = 1e-3  # of the non-private optimum, on the summed loss: only to make it exist
+SINGLE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "JAX_PLATFORMS": "cpu",
+}
+Row = dict[str, Any]
+
+
+# -- run ------------------------------------------------------------------------------------------
+
+
+def score(problem: Problem, weights: Any) -> tuple[float, float]:
+    """Return the mean training loss and the test accuracy of a weight vector."""
+    w = np.asarray(weights)
+    margin = (2 * problem.y_train - 1) * (problem.X_train @ w)
+    accuracy = np.mean((problem.X_test @ w > 0) == (problem.y_test == 1))
+    return float(np.logaddexp(0, -margin).mean()), float(accuracy)
+
+
+def ask(method: Method, data: Path, jobs: list[Row]) -> tuple[dict[str, str], list[Row]]:
+    """Run jobs inside the method's own environment; return versions and answers."""
+    done = subprocess.run(
+        [interpreter(method.environment), HERE / "peers" / method.script, data],
+        input=json.dumps(jobs),
+        text=True,
+        stdout=subprocess.PIPE,
+        env=os.environ | SINGLE_THREAD,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return lines[0]["versions"], lines[1:]
+
+
+def leaders(rows: list[Row]) -> list[tuple[float, Row]]:
+    """Return, for each epsilon, the settings that lead on mean excess risk or mean accuracy."""
+    found = []
+    for epsilon in EPSILONS:
+        groups = by_setting([row for row in rows if row["epsilon"] == epsilon])
+        if groups:
+            best = {min(groups, key=lambda s: mean(groups[s], "excess"))}
+            best.add(max(groups, key=lambda s: mean(groups[s], "accuracy")))
+            found += [(epsilon, json.loads(setting)) for setting in sorted(best)]
+    return found
+
+
+def by_setting(rows: list[Row]) -> dict[str, list[Row]]:
+    """Group the successful rows by setting."""
+    groups = defaultdict(list)
+    for row in rows:
+        if "error" not in row:
+            groups[json.dumps(row["setting"], sort_keys=True)].append(row)
+    return groups
+
+
+def mean(rows: list[Row], key: str) -> float:
+    """Return the mean of one field."""
+    return float(np.mean([row[key] for row in rows]))
+
+
+def measure(method: Method, problem: Problem, data: Path, optimum: float) -> Row:
+    """Try every setting with a few seeds, then the leading settings with the remaining seeds."""
+
+    def job(epsilon: float, setting: Row, seed: int) -> Row:
+        return {"epsilon": epsilon, "delta": method.delta, "setting": setting, "seed": seed}
+
+    def answered(jobs: list[Row]) -> list[Row]:
+        nonlocal versions
+        versions, answers = ask(method, data, jobs) if jobs else (versions, [])
+        for row in answers:
+            if "error" not in row:
+                risk, row["accuracy"] = score(problem, row.pop("weights"))
+                row["excess"] = risk - optimum
+        return answers
+
+    versions: dict[str, str] = {}
+    trials = method.trials
+    rows = answered(
+        [job(e, s, seed) for e in EPSILONS for s in method.settings for seed in range(trials)]
+    )
+    rows += answered(
+        [job(e, s, seed) for e, s in leaders(rows) for seed in range(trials, method.seeds)]
+    )
+    return {"versions": versions, "rows": rows}
+
+
+def one_row_per_line(result: Row) -> str:
+    """Return a result as JSON that shows up in a diff row by row."""
+    facts = {key: value for key, value in result.items() if key != "rows"}
+    head = json.dumps(facts | {"rows": []}, indent=1).removesuffix("[]\n}")
+    return head + "[\n" + ",\n".join(map(json.dumps, result["rows"])) + "\n]}\n"
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure the chosen methods on the chosen problems."""
+    for name in args.problems:
+        problem = PROBLEMS[name](data_directory(args.data))
+        n, p = problem.X_train.shape
+        best = minimise(problem.X_train, 2.0 * problem.y_train - 1, RIDGE, np.zeros(p), 1e-4)
+        risk, accuracy = score(problem, best)
+        print(f"{name}: n={n} p={p} non-private risk {risk:.5f} accuracy {accuracy:.4f}")
+        with tempfile.TemporaryDirectory() as directory:
+            data = Path(directory) / "train.npz"
+            np.savez(data, X=problem.X_train, y=problem.y_train)
+            for key in args.methods:
+                method = METHODS[key].on(n)
+                result: Row = {"problem": name, "method": key, "rows": []}
+                result["config"] = {
+                    "relation": method.relation,
+                    "delta": method.delta,
+                    "epsilons": EPSILONS,
+                    "settings": method.settings,
+                    "trial seeds per setting": method.trials,
+                    "seeds of the leading settings": method.seeds,
+                    "training rows": n,
+                    "test rows": len(problem.y_test),
+                    "features": p,
+                    "non-private risk": risk,
+                    "non-private accuracy": accuracy,
+                    "python": platform.python_version(),
+                    "processor": platform.machine(),
+                    "cores": os.cpu_count(),
+                    "threads": 1,
+                }
+                try:
+                    result |= measure(method, problem, data, risk)
+                except (FileNotFoundError, subprocess.CalledProcessError) as error:
+                    result["absent"] = f"{key} did not run: {type(error).__name__}"
+                path = args.results / f"{name}.{key}.json"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(one_row_per_line(result))
+                print(f"  {key}: {len(result['rows'])} fits -> {path.name}", flush=True)
+
+
+# -- analyse --------------------------------------------------------------------------------------
+
+
+def summarise(directory: Path) -> list[Row]:
+    """Reduce all result files to one row per problem, method and epsilon."""
+    table = []
+    for name, key in [(name, key) for name in PROBLEMS for key in METHODS]:
+        path = directory / f"{name}.{key}.json"
+        if not path.exists():
+            continue
+        result = json.loads(path.read_text())
+        for epsilon in EPSILONS:
+            rows = [row for row in result["rows"] if row["epsilon"] == epsilon]
+            groups = by_setting(rows)
+            full = max(map(len, groups.values()), default=0)
+            groups = {s: g for s, g in groups.items() if len(g) == full}
+            line: Row = {"problem": name, "method": key, "title": METHODS[key].title}
+            line |= {"relation": METHODS[key].relation, "delta": METHODS[key].delta}
+            line |= {"epsilon": epsilon, "seeds": full}
+            if groups:
+                low = min(groups, key=lambda s: mean(groups[s], "excess"))
+                high = max(groups, key=lambda s: mean(groups[s], "accuracy"))
+                line |= {
+                    "excess": mean(groups[low], "excess"),
+                    "excess_sd": float(np.std([r["excess"] for r in groups[low]], ddof=0)),
+                    "accuracy": mean(groups[high], "accuracy"),
+                    "accuracy_sd": float(np.std([r["accuracy"] for r in groups[high]], ddof=0)),
+                    "seconds": float(np.median([r["seconds"] for r in groups[low]])),
+                    "setting_excess": low,
+                    "setting_accuracy": high,
+                }
+            line["non_private_risk"] = result["config"]["non-private risk"]
+            line["non_private_accuracy"] = result["config"]["non-private accuracy"]
+            table.append(line)
+    return table
+
+
+def analyse(args: argparse.Namespace) -> None:
+    """Write the table of all result files as CSV and Markdown."""
+    table = summarise(args.results)
+    columns = list(max(table, key=len))
+    with open(args.results / "table.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(table)
+    text = [
+        "Mean test accuracy / mean excess empirical risk / median CPU seconds of one fit.",
+        "Peers: best setting of their grid in hindsight, per metric. discreet: its default.",
+    ]
+    for name in dict.fromkeys(line["problem"] for line in table):
+        lines = [line for line in table if line["problem"] == name]
+        text += [
+            "",
+            f"**{name}**: non-private accuracy {lines[0]['non_private_accuracy']:.4f}, "
+            f"risk {lines[0]['non_private_risk']:.5f}",
+            "",
+            "| method | relation | " + " | ".join(f"eps {e:g}" for e in EPSILONS) + " |",
+            "|---|---|" + "---|" * len(EPSILONS),
+        ]
+        for key in dict.fromkeys(line["method"] for line in lines):
+            mine = [line for line in lines if line["method"] == key]
+            cells = [
+                f"{c['accuracy']:.4f} / {c['excess']:.2g} / {c['seconds']:.2g} s"
+                if "excess" in c
+                else "absent"
+                for c in mine
+            ]
+            text.append(f"| {mine[0]['title']} | {mine[0]['relation']} | {' | '.join(cells)} |")
+    (args.results / "table.md").write_text("\n".join(text) + "\n")
+    print("\n".join(text))
+
+
+# -- plot -----------------------------------------------------------------------------------------
+
+
+def plot(args: argparse.Namespace) -> None:
+    """Draw excess risk and test accuracy against epsilon, one figure per problem."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    table = [line for line in summarise(args.results) if "excess" in line]
+    for name in dict.fromkeys(line["problem"] for line in table):
+        lines = [line for line in table if line["problem"] == name]
+        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+        for key in dict.fromkeys(line["method"] for line in lines):
+            mine = [line for line in lines if line["method"] == key]
+            style = {
+                "marker": "o" if mine[0]["relation"] == "replace-one" else "s",
+                "linestyle": "-" if key.startswith("discreet") else "--",
+                "label": f"{mine[0]['title']} ({mine[0]['relation']})",
+            }
+            left.plot([c["epsilon"] for c in mine], [c["excess"] for c in mine], **style)
+            right.plot([c["epsilon"] for c in mine], [c["accuracy"] for c in mine], **style)
+        left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="excess empirical risk")
+        right.set(xscale="log", xlabel="epsilon", ylabel="test accuracy")
+        right.axhline(lines[0]["non_private_accuracy"], color="grey", linewidth=1)
+        right.legend(fontsize=8)
+        figure.suptitle(name)
+        figure.savefig(args.results / f"{name}.png", dpi=120)
+        plt.close(figure)
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "logistic")
+    steps = parser.add_subparsers(required=True)
+    step = steps.add_parser("run", help="measure and write one result file per problem and method")
+    step.add_argument("--data", help="directory of the data sets (or DISCREET_DATA)")
+    step.add_argument("--problems", nargs="+", choices=PROBLEMS, default=DEFAULT_PROBLEMS)
+    step.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    step.set_defaults(act=run)
+    steps.add_parser("analyse", help="write table.csv and table.md").set_defaults(act=analyse)
+    steps.add_parser("plot", help="write one PNG per problem").set_defaults(act=plot)
+    args = parser.parse_args()
+    args.act(args)
+
+
+if __name__ == "__main__":
+    main()

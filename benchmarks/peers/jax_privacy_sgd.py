@@ -1,0 +1,84 @@
+"""JAX-Privacy: DP-SGD with Poisson sampling, last half of the iterates averaged."""
+
+from functools import partial
+from importlib.metadata import version
+
+import dp_accounting
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax_privacy.batch_selection import pad_to_multiple_of
+from jax_privacy.experimental.accounting import dpsgd_event
+from jax_privacy.experimental.execution_plan import BandMFExecutionPlanConfig
+from protocol import serve
+
+
+def loss(weights, row, label):
+    """Logistic loss of one row; the label is -1 or +1."""
+    return jax.nn.softplus(-label * (row @ weights))
+
+
+def calibrate(epsilon, delta, setting, shape):
+    """Calibrate with the peer's default accountant and relation (zero-out)."""
+    relation = dp_accounting.NeighboringRelation.REPLACE_SPECIAL
+    return dp_accounting.calibrate_dp_mechanism(
+        lambda: dp_accounting.pld.PLDAccountant(relation),
+        lambda sigma: dpsgd_event(
+            noise_multiplier=sigma, sampling_prob=setting["rate"], iterations=setting["steps"]
+        ),
+        target_epsilon=epsilon,
+        target_delta=delta,
+    )
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def step(gradient, privatise, weights, state, rows, labels, padding, step_size):
+    """Make one noisy step."""
+    clipped_mean = gradient(weights, rows, labels, is_padding_example=padding)
+    noisy, state = privatise(clipped_mean, state)
+    return weights - step_size * noisy, state
+
+
+def fit(X, y, noise, setting, seed):
+    """Run DP-SGD from zero for a fixed number of steps."""
+    n, p = X.shape
+    steps = setting["steps"]
+    plan = BandMFExecutionPlanConfig(
+        strategy=np.ones(1),
+        iterations=steps,
+        epsilon=None,
+        delta=None,
+        noise_multiplier=noise,
+        sampling_prob=setting["rate"],
+        l2_clip_norm=setting["clip"],
+        rescale_to_unit_norm=False,
+        normalize_by=setting["rate"] * n,
+        noise_seed=seed,
+    ).plan
+    gradient = plan.clipped_grad(loss, batch_argnums=(1, 2), keep_batch_dim=False)
+    privatise = plan.noise_addition_transform.update
+    rows, labels = X.astype(np.float32), np.where(y > 0, 1, -1).astype(np.float32)
+    weights, total = jnp.zeros(p), np.zeros(p)
+    state = plan.noise_addition_transform.init(weights)
+    batches = plan.batch_selection_strategy.batch_iterator(n, rng=seed)
+    for i, batch in enumerate(batches):
+        # Padding to few distinct shapes keeps the number of compilations small.
+        batch = pad_to_multiple_of(batch, max(1024, round(0.05 * setting["rate"] * n)))
+        weights, state = step(
+            gradient,
+            privatise,
+            weights,
+            state,
+            rows[batch],
+            labels[batch],
+            batch == -1,
+            setting["step_size"],
+        )
+        if i >= steps // 2:
+            total += np.asarray(weights)
+    return total / (steps - steps // 2)
+
+
+if __name__ == "__main__":
+    packages = ("jax-privacy", "jax", "dp-accounting")
+    serve(calibrate, fit, {name: version(name) for name in packages})

@@ -1,0 +1,76 @@
+"""Opacus: DP-SGD with Poisson sampling on one linear layer, last half of the iterates averaged."""
+
+import warnings
+
+import numpy as np
+import opacus
+import torch
+from opacus import PrivacyEngine
+from opacus.accountants.utils import get_noise_multiplier
+from protocol import serve
+from torch.utils.data import DataLoader, Dataset
+
+
+class Table(Dataset):
+    """Rows fetched a batch at a time, which spares the peer one Python call per row."""
+
+    def __init__(self, X, y):
+        self.X = torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
+        self.y = torch.from_numpy(y.astype(np.float32))
+
+    def __len__(self):
+        return len(self.y)
+
+    def __getitem__(self, index):
+        return self.X[index], self.y[index]
+
+    def __getitems__(self, indices):
+        return [self.X[indices], self.y[indices]]
+
+
+def calibrate(epsilon, delta, setting, shape):
+    """Calibrate with the peer's tightest accountant, to a thousandth of epsilon."""
+    return get_noise_multiplier(
+        target_epsilon=epsilon,
+        target_delta=delta,
+        sample_rate=setting["rate"],
+        steps=setting["steps"],
+        accountant="prv",
+        epsilon_tolerance=epsilon / 1000,
+    )
+
+
+def fit(X, y, noise, setting, seed):
+    """Run DP-SGD from zero for a fixed number of steps."""
+    torch.manual_seed(seed)
+    steps = setting["steps"]
+    model = torch.nn.Linear(X.shape[1], 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    # Opacus samples at rate 1 / len(loader), so the batch size must divide into whole batches.
+    batch = -(-len(y) // round(1 / setting["rate"]))
+    model, optimizer, loader = PrivacyEngine().make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=setting["step_size"]),
+        data_loader=DataLoader(Table(X, y), batch_size=batch, collate_fn=lambda rows: rows),
+        noise_multiplier=noise,
+        max_grad_norm=setting["clip"],
+    )
+    loss = torch.nn.BCEWithLogitsLoss()
+    done, total = 0, np.zeros(X.shape[1])
+    while done < steps:
+        for rows, labels in loader:
+            optimizer.zero_grad()
+            loss(model(rows)[:, 0], labels).backward()
+            optimizer.step()
+            done += 1
+            if done > steps // 2:
+                total += model._module.weight.detach().numpy()[0]
+            if done == steps:
+                break
+    return total / (steps - steps // 2)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    serve(calibrate, fit, {"opacus": opacus.__version__, "torch": torch.__version__})

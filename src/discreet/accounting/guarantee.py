@@ -1,0 +1,242 @@
+"""The budget a user gives and the guarantee a release carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
+from discreet.checks import between, nonnegative, one_of, positive
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.types import NEIGHBOURS, Neighbours
+
+_VERSION = 1
+
+INSECURE = (
+    "The noise came from a seed, so anyone who knows or guesses the seed can remove it. "
+    "This release is NOT private; use it for tests only."
+)
+"""What is said about a release whose randomness was seeded."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much privacy may be spent.
+
+    Budgets compare componentwise, so two budgets may be incomparable.
+
+    Parameters
+    ----------
+    epsilon
+        Finite and above 0.
+    delta
+        At least 0 and below 1.
+
+    Examples
+    --------
+    >>> Budget(0.5) <= Budget(1.0, 1e-6)
+    True
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        delta = nonnegative("delta", self.delta)
+        if delta >= 1:
+            raise InvalidParameter(f"delta must be below 1. Got {delta!r} instead.")
+        object.__setattr__(self, "delta", delta)
+
+    def __le__(self, other: Budget) -> bool:
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def __ge__(self, other: Budget) -> bool:
+        return other <= self
+
+    def split(self, fraction: float) -> tuple[Budget, Budget]:
+        """Return ``fraction`` of the budget and what is left of it.
+
+        >>> Budget(1.0, 1e-6).split(0.25)
+        (Budget(epsilon=0.25, delta=2.5e-07), Budget(epsilon=0.75, delta=7.5e-07))
+        """
+        fraction = between("fraction", fraction, 0, 1)
+        part = Budget(fraction * self.epsilon, fraction * self.delta)
+        return part, Budget(self.epsilon - part.epsilon, self.delta - part.delta)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return cautions about the budget itself; they reveal nothing about data.
+
+        >>> Budget(1.0, 1e-6).remarks()
+        ()
+        """
+        found = []
+        if self.epsilon > 50:
+            found.append(
+                f"epsilon = {self.epsilon:g} bounds the odds of any inference only by a factor "
+                f"exp({self.epsilon:g}); that is no protection in practice."
+            )
+        if self.delta >= 1e-2:
+            found.append(
+                f"delta = {self.delta:g} allows publishing a row outright with about that "
+                "probability; keep delta far below one over the number of rows."
+            )
+        return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """What a release promises, with everything needed to check and compose it.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The stated guarantee.
+    neighbours
+        The relation it protects.
+    event
+        Its cost as an event, so it can be composed tightly.
+    theorem
+        Where the statement is proved.
+    assumptions
+        What must hold for it, in words.
+    kind
+        ``"ex-ante"`` if fixed before running, ``"ex-post"`` if epsilon is what
+        this particular output turned out to cost.
+    secure
+        False when the noise was seeded.
+    unit
+        What one neighbour changes.
+
+    Examples
+    --------
+    >>> from discreet.accounting.events import Pure
+    >>> g = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0), theorem="t")
+    >>> g.under("replace-one")
+    (2.0, 0.0)
+    >>> Guarantee.from_dict(g.to_dict()) == g
+    True
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    event: Event
+    theorem: str
+    assumptions: tuple[str, ...] = ()
+    kind: Literal["ex-ante", "ex-post"] = "ex-ante"
+    secure: bool = True
+    unit: str = "row"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", nonnegative("delta", self.delta))
+        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
+        one_of("kind", self.kind, ("ex-ante", "ex-post"))
+        if not isinstance(self.event, Event):
+            raise InvalidParameter("event must have rdp, delta and to_dict.")
+
+    def under(self, relation: str) -> tuple[float, float] | None:
+        """Return (epsilon, delta) under another relation, or None for no claim.
+
+        A replacement is a blanking followed by the opposite of one, which costs
+        ``(2 epsilon, (1 + exp(epsilon)) delta)``. Nothing is claimed about
+        hiding the number of rows when it was treated as public.
+        """
+        one_of("relation", relation, NEIGHBOURS)
+        if relation == self.neighbours or relation == "zero-out":
+            # privacy: a blank row is an admissible row and counts for nothing.
+            return self.epsilon, self.delta
+        if relation == "add-remove":
+            return None
+        if self.delta == 0:
+            return 2 * self.epsilon, 0.0
+        if self.kind == "ex-post" or self.epsilon > 700:
+            return None
+        delta = (1 + math.exp(self.epsilon)) * self.delta
+        return (2 * self.epsilon, delta) if delta < 1 else None
+
+    def compose(self, *others: Guarantee) -> Guarantee:
+        """Return the guarantee of publishing this release and the others together.
+
+        Deltas add up. Epsilon is the smallest the composed event allows at that
+        delta, and never more than the sum.
+        """
+        parts = (self, *others)
+        for name in ("neighbours", "unit"):
+            if len({getattr(p, name) for p in parts}) > 1:
+                raise Incompatible(
+                    f"These guarantees have different {name}, so their costs do not add up. "
+                    f"Compose only guarantees with the same {name}."
+                )
+        event = Composed(tuple(p.event for p in parts))
+        epsilon, delta = sum(p.epsilon for p in parts), sum(p.delta for p in parts)
+        ex_ante = all(p.kind == "ex-ante" for p in parts)
+        if ex_ante and len(parts) > 1 and delta < 1:
+            epsilon = min(epsilon, epsilon_at(event, delta))
+        return Guarantee(
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=self.neighbours,
+            event=event,
+            theorem="composition of: " + "; ".join(dict.fromkeys(p.theorem for p in parts)),
+            assumptions=tuple(dict.fromkeys(a for p in parts for a in p.assumptions)),
+            kind="ex-ante" if ex_ante else "ex-post",
+            secure=all(p.secure for p in parts),
+            unit=self.unit,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values that :meth:`from_dict` reads back."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values |= {"event": self.event.to_dict(), "assumptions": list(self.assumptions)}
+        return {"version": _VERSION, **values}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
+        """Read a guarantee back; unknown or missing fields are refused."""
+        given = dict(values)
+        version = given.pop("version", None)
+        if version != _VERSION:
+            raise InvalidParameter(
+                f"Cannot read a guarantee of version {version!r}; this release reads {_VERSION}."
+            )
+        expected = {f.name for f in fields(cls)}
+        if set(given) != expected:
+            raise InvalidParameter(
+                f"A guarantee has fields {sorted(expected)}. Got {sorted(given)} instead."
+            )
+        given["event"] = event_from_dict(given["event"])
+        return cls(**given)
+
+    def __str__(self) -> str:
+        """Return the guarantee in words, one statement to a line."""
+        when = (
+            "fixed before the data was read"
+            if self.kind == "ex-ante"
+            else "known only after the run: it is the cost of this particular output"
+        )
+        lines = [
+            f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.3g} per {self.unit} ({self.kind})",
+            f"  {when}",
+            f"  neighbours: {self.neighbours} ({NEIGHBOURS[self.neighbours]})",
+        ]
+        for relation in NEIGHBOURS:
+            if relation == self.neighbours:
+                continue
+            claim = self.under(relation)
+            said = (
+                "no claim" if claim is None else f"epsilon = {claim[0]:.6g}, delta = {claim[1]:.3g}"
+            )
+            if relation == "add-remove":
+                said += ": the number of rows is treated as public" if claim is None else ""
+            lines.append(f"  under {relation}: {said}")
+        lines.append(f"  proof: {self.theorem}")
+        lines.extend(f"  assumes: {assumption}" for assumption in self.assumptions)
+        lines.append(
+            "  randomness: operating-system entropy" if self.secure else f"  WARNING: {INSECURE}"
+        )
+        return "\n".join(lines)

@@ -1,0 +1,105 @@
+"""What objective perturbation must know about one record's loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from discreet.checks import integer, positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossTerms:
+    """Bounds on one record's loss as a function of the weights.
+
+    They hold for every admissible record; the largest row weight and row norm
+    are included.
+
+    Parameters
+    ----------
+    lipschitz
+        Bound on the norm of the gradient.
+    smoothness
+        Bound on the top eigenvalue of the Hessian; infinite when there is none.
+    trace
+        Bound on the trace of the Hessian.
+    rank
+        Bound on the rank of the Hessian.
+    one_signed
+        For each record the slope never changes sign.
+    slopes
+        ``(L1, L2)``: slope times row norm lies in ``[-L1, L2]`` for every record.
+    vertices
+        Norms of the nonzero vertices of a fixed polytope, given by the record,
+        that holds all its gradients; ``()`` when there is no such polytope.
+    scalar
+        The loss depends on the weights through one inner product.
+    self_bounded
+        The loss is logistic: ``f'' = |f'|(1 - |f'|)`` with hard labels.
+
+    Examples
+    --------
+    >>> LossTerms.logistic(radius=2.0).smoothness
+    1.0
+    """
+
+    lipschitz: float
+    smoothness: float
+    trace: float
+    rank: int
+    one_signed: bool
+    slopes: tuple[float, float]
+    vertices: tuple[float, ...] = ()
+    scalar: bool = True
+    self_bounded: bool = False
+
+    def __post_init__(self) -> None:
+        positive("lipschitz", self.lipschitz)
+        integer("rank", self.rank)
+        object.__setattr__(self, "slopes", tuple(float(v) for v in self.slopes))
+        object.__setattr__(self, "vertices", tuple(float(v) for v in self.vertices))
+
+    @classmethod
+    def logistic(cls, *, radius: float, weight: float = 1.0) -> LossTerms:
+        """Return the terms of the logistic loss for rows of norm up to ``radius``.
+
+        >>> LossTerms.logistic(radius=1.0, weight=3.0).lipschitz
+        3.0
+        """
+        slope, curvature = weight * radius, weight * radius**2 / 4
+        return cls(
+            lipschitz=slope,
+            smoothness=curvature,
+            trace=curvature,
+            rank=1,
+            one_signed=True,
+            slopes=(slope, slope),
+            self_bounded=True,
+        )
+
+    @property
+    def eigenvalue(self) -> float:
+        """Largest common size of the Hessian's eigenvalues that its bounds allow."""
+        return min(self.smoothness, self.trace / self.rank)
+
+    def jacobian(self, strength: float) -> float:
+        """Return J, the most one record can change the log-determinant of the Hessian.
+
+        >>> round(LossTerms.logistic(radius=1.0).jacobian(1.0), 6)
+        0.223144
+        """
+        # privacy: log det(I + E/strength) is largest when the trace is spread evenly.
+        return self.rank * math.log1p(self.eigenvalue / strength)
+
+    def strength_for(self, cost: float) -> float:
+        """Return the strength at which the Jacobian cost is ``cost``.
+
+        >>> round(LossTerms.logistic(radius=2.0).strength_for(0.5), 9)
+        1.541494083
+        """
+        return self.eigenvalue / math.expm1(cost / self.rank)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; ``LossTerms(**values)`` reads them back."""
+        return asdict(self) | {"slopes": list(self.slopes), "vertices": list(self.vertices)}

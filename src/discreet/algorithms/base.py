@@ -1,0 +1,235 @@
+"""Problem, Plan and Release: what every algorithm takes and gives.
+
+Data flows one way. A :class:`Problem` states public facts. ``Algorithm.plan``
+turns it and a budget into a :class:`Plan` before any row is read; ``Plan.run``
+is the only thing that touches rows, and what comes out of it is a
+:class:`Release`: a model, the guarantee it carries, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from discreet.accounting import Budget, Guarantee
+from discreet.accounting.objective import LossTerms
+from discreet.checks import integer, nonnegative, one_of, positive
+from discreet.data import Bounding, Rows, Source, certificate_error
+from discreet.errors import Incompatible, InvalidData, MissingBound
+from discreet.losses import Loss
+from discreet.noise import Randomness
+from discreet.regularizers import Regularizer, Zero, combined_prox
+from discreet.sets import AllSpace, ConvexSet
+from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours
+
+SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
+"""The assumption every release of the library makes."""
+
+NORM_GUESS = {"sign": 20.0, "index": 20.0, "real": 4.0, "count": 4.0, "vector": 1.0}
+"""Norm of good weights in units of one over the row norm, where the user gives none.
+
+Margins of a classifier grow where classes separate; predictions of a scaled
+label stay near [-1, 1]. Only accuracy depends on these numbers.
+"""
+
+NOMINAL_ROWS = 1_000_000
+"""Size assumed for rounding errors where the true size is secret and none is declared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Minimise a sum of losses plus a regularizer over a set: the public facts.
+
+    Parameters
+    ----------
+    loss
+        Loss of one row.
+    bounds
+        Declared bounds, enforced by clipping.
+    n_features
+        Number of columns of the data.
+    n_rows
+        Number of rows. Public under ``zero-out`` and ``replace-one``; under
+        ``add-remove`` a declared size that need not be the true one.
+    neighbours
+        Which data sets count as neighbours.
+    constraint, regularizer
+        Act on the weights in the scaled domain, intercept included.
+    intercept
+        Constant appended to every row as its last feature; 0 for none.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=3, n_rows=100, intercept=1.0)
+    >>> problem.dimension, round(problem.terms.lipschitz, 6)
+    (4, 1.414214)
+    """
+
+    loss: Loss
+    bounds: Bounds
+    n_features: int
+    n_rows: int | None = None
+    neighbours: Neighbours = "zero-out"
+    constraint: ConvexSet = field(default_factory=AllSpace)
+    regularizer: Regularizer = field(default_factory=Zero)
+    intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        integer("n_features", self.n_features)
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
+        nonnegative("intercept", self.intercept)
+        if self.n_rows is not None:
+            integer("n_rows", self.n_rows)
+        elif self.neighbours != "add-remove":
+            raise MissingBound(
+                f"n_rows is not set. Under {self.neighbours!r} neighbours the number of rows is "
+                "public and the plan uses it. Pass n_rows=..."
+            )
+
+    @cached_property
+    def bounding(self) -> Bounding:
+        """The public map from the user's rows to bounded rows, and back."""
+        return Bounding.plan(self.bounds, self.n_features, self.loss, intercept=self.intercept)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the weights: one column per output of the loss."""
+        rows = self.bounding.dimension
+        return (rows,) if self.loss.outputs == 1 else (rows, self.loss.outputs)
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights."""
+        return math.prod(self.shape)
+
+    @property
+    def row_norm(self) -> float:
+        """Longest norm of a bounded row, intercept included."""
+        return self.bounding.row_norm
+
+    @cached_property
+    def terms(self) -> LossTerms:
+        """Constants of one row's loss as a function of the weights."""
+        radius = self.constraint.radius(self.dimension)
+        return self.loss.terms(
+            row_norm=self.row_norm,
+            label=self.bounding.label_bound,
+            reach=self.row_norm * radius,
+            weight=self.bounds.weight,
+        )
+
+    def bound(self, source: Source) -> Rows:
+        """Clip ``source`` to the declared bounds; the only way an algorithm gets rows."""
+        if source.n_features != self.n_features:
+            raise InvalidData(
+                f"The data has {source.n_features} features but the plan was made for "
+                f"{self.n_features}."
+            )
+        # privacy: under add-remove the true size is secret, so it is not compared
+        if self.neighbours != "add-remove" and source.n_rows != self.n_rows:
+            raise InvalidData(
+                f"The data has {source.n_rows} rows but the plan was made for {self.n_rows}."
+            )
+        return self.bounding.apply(source)
+
+
+def check_solvable(problem: Problem, algorithm: str) -> None:
+    """Refuse a problem whose minimiser cannot be certified, with the reason."""
+    if not math.isfinite(problem.terms.smoothness):
+        raise Incompatible(
+            f"{algorithm} needs a smooth loss to certify its minimiser; {problem.loss.name!r} "
+            "has corners. Use its smoothed form."
+        )
+    combined_prox(problem.regularizer, problem.constraint)
+
+
+def norm_guess_of(problem: Problem, given: float | None) -> float:
+    """Return the guess of the norm of good weights: given, or usual for such labels."""
+    radius = problem.constraint.radius(problem.dimension)
+    usual = NORM_GUESS[problem.loss.target] / problem.row_norm
+    return min(radius, usual if given is None else positive("norm_guess", given))
+
+
+def solver_error(problem: Problem) -> float:
+    """Bound the rounding error of a gradient at weights of any plausible norm.
+
+    Only whether a certificate can be reached depends on this number, never
+    its validity, so an undeclared size is replaced by a nominal one.
+    """
+    rows = NOMINAL_ROWS if problem.n_rows is None else problem.n_rows
+    return certificate_error(
+        problem.loss,
+        n_rows=rows,
+        dimension=problem.bounding.dimension,
+        row_norm=problem.row_norm,
+        weights_norm=10 * norm_guess_of(problem, None),
+        label=problem.bounding.label_bound,
+        weight=problem.bounds.weight,
+    )
+
+
+def sealed(guarantee: Guarantee, random: Randomness) -> Guarantee:
+    """Return the guarantee marked with whether its randomness was secure."""
+    return replace(guarantee, secure=guarantee.secure and random.secure)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What leaves a run: weights in the scaled domain and their guarantee."""
+
+    weights: Array
+    guarantee: Guarantee
+
+
+@runtime_checkable
+class Plan(Protocol):
+    """A calibrated run that exists before any row is read."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale), from public values only."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan, for printing: noise, strength, expected error."""
+        ...
+
+    def run(self, source: Source, random: Randomness) -> Release: ...
+
+
+class Algorithm(Protocol):
+    """Public hyperparameters and the rule that turns a budget into a plan."""
+
+    name: ClassVar[str]
+
+    def plan(self, problem: Problem, budget: Budget) -> Plan: ...
+
+
+def describe(plan: Plan) -> str:
+    """Return the facts and the guarantee of a plan as text.
+
+    >>> from discreet.algorithms import ObjectivePerturbation
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=3, n_rows=1000)
+    >>> text = describe(ObjectivePerturbation().plan(problem, Budget(1.0, 1e-6)))
+    >>> "noise" in text and "epsilon" in text
+    True
+    """
+    facts = plan.facts()
+    width = max(len(k) for k in facts)
+    lines = [
+        f"{k:<{width}}  {v:.6g}" if isinstance(v, float) else f"{k:<{width}}  {v}"
+        for k, v in facts.items()
+    ]
+    return "\n".join([*lines, "", str(plan.guarantee)])

@@ -1,0 +1,50 @@
+"""``discreet card``: print the privacy card of a model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.files import check_output, read_model, say
+
+_EPILOG = """\
+examples:
+  discreet card model.json
+  discreet card model.json --json --out card.json
+
+the card says in plain words what is promised, what an attacker can learn, what
+the promise rests on and what it does not cover. It holds public values only.
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb to the command line."""
+    parser = verbs.add_parser(
+        "card",
+        help="print the privacy card of a model",
+        description="Print or write the privacy card of a model file.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("model", type=Path, help="model file")
+    parser.add_argument("--json", action="store_true", help="JSON instead of text")
+    parser.add_argument("--out", type=Path, help="file to write; default: standard output")
+    parser.add_argument("--date", help="date to print on the card")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Make the card from the model file."""
+    from discreet.report import card_dict, render
+
+    check_output(args.out)
+    model, schema, _ = read_model(args.model)
+    declared = None if schema is None else schema.to_dict()
+    card = card_dict(model, schema=declared, date=args.date)
+    text = json.dumps(card, indent=1) + "\n" if args.json else render(card)
+    if args.out is None:
+        print(text, end="")
+    else:
+        args.out.write_text(text, encoding="utf-8")
+        say(f"card written to {args.out}")

@@ -1,0 +1,78 @@
+"""``discreet``: dispatch to one file per verb."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from discreet.cli import card, demo, fit, plan, predict
+from discreet.cli.parser import Parser
+from discreet.errors import DiscreetError
+
+_DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
+
+_EPILOG = """\
+a first session:
+  discreet demo --out demo
+  discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
+  discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
+  discreet card model.json
+
+each verb teaches itself: discreet fit --help
+
+exit codes:
+  0  done
+  1  refused or failed; one line on stderr says why and what to do
+  2  the command line was wrong
+
+messages and progress name columns and settings, never values of the data.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv
+        Arguments without the program's name; by default those of the process.
+
+    Examples
+    --------
+    >>> main(["plan", "--model", "logistic", "--rows", "1000", "--features", "3",
+    ...       "--epsilon", "-1", "--row-norm", "1"])
+    1
+    """
+    parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
+    verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
+    for module in (demo, plan, fit, predict, card):
+        module.add(verbs)
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit as leave:
+        return int(leave.code or 0)
+    try:
+        arguments.run(arguments)
+    except BrokenPipeError:
+        # The reader of our output left, as head does; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except DiscreetError as error:
+        return _fail(f"{type(error).__name__}: {error}")
+    except OSError as error:
+        return _fail(f"{error.strerror or 'cannot be read or written'}: {error.filename}")
+    except Exception as error:
+        if os.environ.get("DISCREET_DEBUG"):
+            raise
+        # privacy: messages of other libraries may quote rows, so only their type is shown
+        return _fail(
+            f"unexpected {type(error).__name__}. Its message is withheld because it may quote "
+            "data; set DISCREET_DEBUG=1 to see it where that is safe."
+        )
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"discreet: {message}", file=sys.stderr)
+    return 1

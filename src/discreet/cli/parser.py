@@ -1,0 +1,48 @@
+"""An argument parser that says what was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+_CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' \(choose from (?P<options>.*)\)")
+
+
+def suggestion(given: str, options: Iterable[str]) -> str:
+    """Return " Did you mean ...?", or nothing when no option is close.
+
+    >>> suggestion("lgistic", ["logistic", "ridge"])
+    " Did you mean 'logistic'?"
+    """
+    close = difflib.get_close_matches(given, list(options), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+class Parser(argparse.ArgumentParser):
+    """An ``argparse`` parser with house settings: no abbreviations, and suggestions."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**kwargs, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and the message, then leave with exit code 2."""
+        found = _CHOICE.search(message)
+        if found:
+            options = [o.strip(" '") for o in found["options"].split(",")]
+            message += "." + suggestion(found["given"], options)
+        super().error(message)
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """Add ``--epsilon`` and ``--delta``."""
+    parser.add_argument("--epsilon", type=float, required=True, help="privacy budget of the fit")
+    parser.add_argument(
+        "--delta",
+        type=float,
+        default=1e-6,
+        help="failure term, far below 1/rows; 0 for pure epsilon-privacy (default: %(default)g)",
+    )

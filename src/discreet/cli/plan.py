@@ -1,0 +1,119 @@
+"""``discreet plan``: price a fit with no data."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.models import ALGORITHMS, CLASSIFIERS, MODELS, build
+from discreet.cli.parser import add_budget
+from discreet.cli.schema import Categorical, Schema
+from discreet.errors import BudgetTooSmall, MissingBound
+from discreet.types import NEIGHBOURS, Bounds
+
+FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Multiples of the asked epsilon in the table of what epsilon buys."""
+
+_EPILOG = """\
+examples:
+  discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
+  discreet plan --model ridge --rows 5000 --features 8 --epsilon 0.5 --delta 0 --row-norm 1
+  discreet plan --schema schema.toml --target income --rows 20000 --epsilon 1
+
+nothing is read but the schema. The expected error bounds how much worse the
+private model's average loss is than that of the best weights whose norm is the
+norm guess; rows are taken in the scaled domain, labels of a regression in half
+label ranges. Doubling the rows, or halving the row norm where the data allows
+it, buys as much as a larger epsilon.
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb to the command line."""
+    parser = verbs.add_parser(
+        "plan",
+        help="price a fit with no data: noise, expected error, what epsilon buys",
+        description="Print noise, expected error and guarantee of a fit, with no data.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
+    parser.add_argument("--rows", type=int, required=True, help="number of rows")
+    add_budget(parser)
+    parser.add_argument("--features", type=int, help="number of features, if no schema is given")
+    parser.add_argument("--row-norm", type=float, help="longest norm of a row; longer ones shrink")
+    parser.add_argument("--classes", type=int, default=2, help="number of classes (default: 2)")
+    parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
+    parser.add_argument("--target", help="column to predict, with --schema")
+    parser.add_argument("--neighbours", choices=list(NEIGHBOURS), default=None)
+    parser.add_argument("--algorithm", choices=ALGORITHMS, default="auto")
+    parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Plan, and print what other budgets would buy."""
+    from discreet.algorithms import describe
+
+    bounds, n_features, classes, neighbours = _public_facts(args)
+    model = build(
+        args.model,
+        classes=classes,
+        epsilon=args.epsilon,
+        delta=args.delta,
+        bounds=bounds,
+        neighbours=neighbours,
+        n_rows=args.rows,
+        algorithm=args.algorithm,
+        norm_guess=args.norm_guess,
+    )
+    plan = model.plan(n_features, args.rows)
+    print(f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n")
+    print(describe(plan))
+    print("\nwhat epsilon buys\n")
+    print(
+        f"{'epsilon':>9}  {'noise scale':>12}  {'strength':>10}  expected error per row <=  algorithm"
+    )
+    for factor in FACTORS:
+        model.set_params(epsilon=factor * args.epsilon)
+        print(_row(model, n_features, args.rows, chosen=factor == 1.0))
+    print("\n* this plan. Noise scales of different algorithms do not compare; errors do.")
+
+
+def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
+    try:
+        plan = model.plan(n_features, rows)
+    except BudgetTooSmall:
+        return f"{model.epsilon:9.3g}  no valid calibration at this budget"
+    facts = plan.facts()
+    noise = next(v for k, v in facts.items() if k.endswith("noise scale"))
+    strength = facts.get("strength", 0.0)
+    excess = plan.expected_excess / rows
+    return (
+        f"{model.epsilon:9.3g}{'*' if chosen else ' '} {noise:12.4g}  {strength:10.4g}  "
+        f"{excess:<25.3g}  {facts['algorithm']}"
+    )
+
+
+def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
+    """Return bounds, number of features, whether the target has classes, neighbours."""
+    if args.schema is not None:
+        if args.target is None:
+            raise MissingBound("--target is not set. It names the schema's column to predict.")
+        schema = Schema.read(args.schema)
+        bounds = schema.bounds(args.target)
+        classes = isinstance(schema.column(args.target), Categorical)
+        width = sum(len(c.names) for c in schema.features(args.target))
+        return bounds, width, classes, args.neighbours or schema.neighbours
+    if args.features is None or args.row_norm is None:
+        raise MissingBound(
+            "--features and --row-norm are needed. Noise is scaled to the row norm, and reading "
+            "it from data would leak. Give both, or --schema and --target."
+        )
+    classes = (args.model or "logistic") in CLASSIFIERS
+    bounds = Bounds(
+        row_norm=args.row_norm,
+        classes=tuple(range(args.classes)) if classes else None,
+        label=None if classes else (-1.0, 1.0),
+    )
+    return bounds, args.features, classes, args.neighbours or "zero-out"

@@ -1,0 +1,140 @@
+"""Work cut into blocks of rows: sizes, threads and exact addition.
+
+Neighbouring data sets that keep row positions differ in one block only. The
+sum of every other block is bit-for-bit the same, because a block's sum is
+computed from its own rows by one thread with a fixed number of BLAS threads.
+Block sums are then added with compensation, in order, so that threads never
+change a result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from itertools import chain, islice
+from typing import TypeVar
+
+import numpy as np
+import scipy.linalg  # noqa: F401  its BLAS has to be loaded before threads are limited
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from discreet.types import Array, unit_roundoff
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+FINE = 128
+"""Rows in the small sums of a certificate: few, so that rounding stays small."""
+
+
+def block_rows(dimension: int, *, sparse: bool = False) -> int:
+    """Return the number of rows in a block, from public values only.
+
+    >>> block_rows(100), block_rows(1500), block_rows(100_000, sparse=True)
+    (4096, 256, 16384)
+    """
+    if sparse:
+        return 16384
+    # Blocks of about 4 MB stay in cache between the two products of a gradient.
+    return max(256, min(4096, 2**19 // max(dimension, 1) // 256 * 256))
+
+
+def fine_rows(dimension: int, *, sparse: bool = False) -> int:
+    """Return the number of rows in the small sums of a certificate.
+
+    >>> fine_rows(100), fine_rows(100_000, sparse=True)
+    (128, 2048)
+    """
+    # A sparse sum is as long as the dimension, so very small blocks would cost too much.
+    return max(FINE, min(2048, dimension // 16)) if sparse else FINE
+
+
+def slices(n_rows: int, size: int) -> list[slice]:
+    """Return consecutive slices of ``size`` rows that cover ``n_rows``.
+
+    >>> slices(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(a, min(a + size, n_rows)) for a in range(0, n_rows, size)]
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which BLAS uses one thread, whatever the machine has."""
+    context: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return context
+
+
+def in_order(function: Callable[[T], R], jobs: Iterable[T]) -> Iterator[R]:
+    """Yield ``function(job)`` for every job in order, computed by a few threads.
+
+    >>> list(in_order(lambda i: i * i, range(4)))
+    [0, 1, 4, 9]
+    """
+    rest = iter(jobs)
+    head = list(islice(rest, 4))
+    workers = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    with one_blas_thread():
+        if len(head) < 4 or workers == 1:
+            yield from map(function, chain(head, rest))
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            pending: deque[Future[R]] = deque()
+            for job in chain(head, rest):
+                pending.append(pool.submit(function, job))
+                # Few results wait at a time, so memory does not grow with the number of rows.
+                if len(pending) > 2 * workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+
+
+class Total:
+    """A sum of arrays with the rounding errors of its additions added back.
+
+    The result is off by at most ``u |sum| + gamma^2 sum |parts|``, ``gamma``
+    about the number of parts times ``u`` (Ogita, Rump, Oishi, *Accurate sum
+    and dot product*, 2005).
+
+    Examples
+    --------
+    >>> total = Total((1,))
+    >>> for part in (1.0, 1e100, 1.0, -1e100):
+    ...     total.add(np.array([part]))
+    >>> total.value()
+    array([2.])
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._sum = np.zeros(shape)
+        self._error = np.zeros(shape)
+
+    def add(self, part: Array) -> None:
+        """Add one array."""
+        new = self._sum + part
+        virtual = new - self._sum
+        # privacy: two-sum keeps what the addition lost, so block sums add up exactly enough.
+        self._error += (self._sum - (new - virtual)) + (part - virtual)
+        self._sum = new
+
+    def value(self) -> Array:
+        """Return the sum."""
+        return self._sum + self._error
+
+
+def gamma(terms: float) -> float:
+    """Return the rounding constant ``k u / (1 - k u)`` of a sum of ``k`` terms.
+
+    >>> gamma(100) > 100 * 2.0**-53
+    True
+    """
+    small = terms * unit_roundoff()
+    return float("inf") if small >= 0.5 else small / (1.0 - small)

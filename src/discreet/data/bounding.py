@@ -1,0 +1,272 @@
+"""Bounding: the only place where rows, labels and weights are clipped.
+
+A :class:`Bounding` is a map fixed by public values. It treats every row on its
+own, so neighbouring data sets stay neighbours, and what it stores obeys the
+declared bounds in real arithmetic, not merely up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from discreet.checks import integer, nonnegative
+from discreet.data.blocks import in_order
+from discreet.data.labels import Labels
+from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
+from discreet.data.rows import Rows
+from discreet.data.source import RawBlock, Source
+from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
+from discreet.losses import Loss
+from discreet.types import Array, Bounds, unit_roundoff
+
+
+@dataclass(frozen=True)
+class Bounding:
+    """The public map from the user's rows to bounded rows, and back for weights.
+
+    Features with a declared range are clipped to it and scaled so that their
+    largest magnitude is 1. A range that holds 0 keeps its zero, and so does
+    every range when there is no intercept; other ranges are centred. Rows are
+    then scaled down to the row norm, and the intercept constant is appended. A
+    row with a value that is not finite, or with a label outside the declared
+    classes, becomes a blank row: weight 0 and all zeros.
+
+    Parameters
+    ----------
+    bounds, n_features, loss, intercept
+        See :meth:`plan`, which also checks them.
+
+    Examples
+    --------
+    >>> from discreet.data import ArraySource
+    >>> from discreet.losses import Logistic
+    >>> bounds = Bounds(row_norm=1.0, classes=("no", "yes"))
+    >>> bounding = Bounding.plan(bounds, 2, Logistic(), intercept=1.0)
+    >>> rows = bounding.apply(ArraySource([[3.0, 4.0], [0.3, 0.4]], ["yes", "no"]))
+    >>> rows.X.round(6), rows.y
+    (array([[0.6, 0.8, 1. ],
+           [0.3, 0.4, 1. ]]), array([ 1., -1.]))
+    """
+
+    bounds: Bounds
+    n_features: int
+    loss: Loss
+    intercept: float = 0.0
+
+    @classmethod
+    def plan(cls, bounds: Bounds, n_features: int, loss: Loss, intercept: float = 0.0) -> Bounding:
+        """Return the map for declared bounds; fails when a needed bound is missing.
+
+        Parameters
+        ----------
+        bounds
+            Declared bounds.
+        n_features
+            Number of features of the data.
+        loss
+            Its target says how labels are encoded.
+        intercept
+            Constant appended to every row as its last coordinate; 0 for none.
+
+        Examples
+        --------
+        >>> from discreet.losses import Squared
+        >>> bounds = Bounds(features=(0, 10), label=(0, 1))
+        >>> round(Bounding.plan(bounds, 4, Squared()).row_norm, 6)
+        2.0
+        """
+        integer("n_features", n_features)
+        nonnegative("intercept", intercept)
+        if bounds.row_norm is None and bounds.features is None:
+            raise MissingBound(
+                "row_norm is not set. Noise is scaled to it, and reading it from the data would "
+                "leak. Pass Bounds(row_norm=...), longer rows are scaled down; or "
+                "Bounds(features=...)."
+            )
+        bounding = cls(bounds, n_features, loss, float(intercept))
+        if not (1e-100 <= bounding._limit <= 1e100 and intercept <= 1e100):
+            raise InvalidParameter(
+                "row_norm must lie between 1e-100 and 1e100 and intercept must not exceed 1e100. "
+                "Rounding cannot be bounded outside. Rescale the features."
+            )
+        bounds.ranges(n_features)
+        bounding._labels.check()
+        return bounding
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a bounded row, intercept included."""
+        return self.n_features + (self.intercept > 0)
+
+    @property
+    def row_norm(self) -> float:
+        """Bound on the norm of a bounded row, intercept included."""
+        if not self.intercept:
+            return self._limit
+        # privacy: rounded outwards, so the real norm cannot exceed it.
+        return math.hypot(self._limit, self.intercept) * (1.0 + 8.0 * unit_roundoff())
+
+    @property
+    def label_bound(self) -> float:
+        """Bound on the size of an encoded label; ``inf`` when there is none."""
+        return self._labels.bound
+
+    @cached_property
+    def _limit(self) -> float:
+        """Bound on the norm of a row without its intercept coordinate."""
+        if self.bounds.row_norm is not None:
+            return self.bounds.row_norm
+        return math.sqrt(self.n_features) * (1.0 + 4.0 * unit_roundoff())
+
+    @cached_property
+    def _labels(self) -> Labels:
+        return Labels(self.bounds, self.loss, centred=self.intercept > 0)
+
+    @cached_property
+    def _ranges(self) -> tuple[Array, Array, Array, Array] | None:
+        """Low, high, centre and half width of every feature."""
+        ranges = self.bounds.ranges(self.n_features)
+        if ranges is None:
+            return None
+        low, high = np.array(ranges).T
+        outside = (low > 0.0) | (high < 0.0)
+        centre = np.where(outside & (self.intercept > 0), 0.5 * low + 0.5 * high, 0.0)
+        half = np.where(centre != 0.0, 0.5 * high - 0.5 * low, np.maximum(abs(low), abs(high)))
+        return low, high, centre, np.maximum(half, 1e-300)
+
+    def coefficients(self, weights: Array) -> tuple[Array, Any]:
+        """Return coefficients and intercept in the user's units.
+
+        Parameters
+        ----------
+        weights
+            Weights in the scaled domain, shape ``(d,)`` or ``(d, K)``.
+
+        Examples
+        --------
+        >>> from discreet.losses import Squared
+        >>> bounds = Bounds(features=(0, 10), label=(-2, 2))
+        >>> Bounding.plan(bounds, 1, Squared(), intercept=1.0).coefficients(np.array([5.0, 1.0]))
+        (array([1.]), 2.0)
+        """
+        if weights.shape[0] != self.dimension:
+            raise InvalidParameter(f"weights must have {self.dimension} rows.")
+        coef = weights[: self.n_features]
+        constant: Any = self.intercept * weights[-1] if self.intercept else 0.0 * weights[0]
+        if self._ranges is not None:
+            _, _, centre, half = self._ranges
+            coef = (coef.T / half).T
+            constant = constant - centre @ coef
+        scale, shift = self._labels.scale, self._labels.centre
+        coef, constant = coef * scale, constant * scale + shift
+        return coef, float(constant) if np.ndim(constant) == 0 else constant
+
+    def apply(self, source: Source) -> Rows:
+        """Return the bounded rows of ``source``, in the same order.
+
+        Dense rows take one copy of the data in float64.
+        """
+        if source.n_features != self.n_features:
+            raise InvalidData(
+                f"The data has {source.n_features} features but the bounds were planned for "
+                f"{self.n_features}."
+            )
+        if source.sparse:
+            return self._apply_sparse(source)
+        X = np.empty((source.n_rows, self.dimension))
+        y = self._labels.empty(source.n_rows)
+        weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
+
+        def place(job: tuple[int, RawBlock]) -> None:
+            start, raw = job
+            s = slice(start, start + raw.X.shape[0])
+            X[s, : self.n_features] = raw.X
+            y[s], weight[s], norms[s] = self._bound(X[s], raw)
+
+        for _ in in_order(place, _numbered(source)):
+            pass
+        return Rows(X, self.loss.attach(y, norms), weight, norms)
+
+    def _bound(self, out: Array, raw: RawBlock) -> tuple[Array, Array, Array]:
+        """Bound a dense block in place and return its labels, weights and norms."""
+        body = out[:, : self.n_features]
+        blank = ~finite_rows(body)
+        y, ok = self._labels.encode(raw.y, len(body))
+        weight, heavy = self._weights(raw.weight, len(body))
+        # privacy: a row that cannot be read contributes nothing at all.
+        blank |= ~ok | ~heavy
+        body[blank] = 0.0
+        if self._ranges is not None:
+            low, high, centre, half = self._ranges
+            np.clip(body, low, high, out=body)
+            if centre.any():
+                body -= centre
+            body /= half
+            body[blank] = 0.0
+        norms = shorten(body, self._limit)
+        if self.intercept:
+            out[:, -1] = np.where(blank, 0.0, self.intercept)
+            norms = np.hypot(norms, out[:, -1])
+        weight[blank] = 0.0
+        return y, weight, norms * outwards(self.dimension)
+
+    def _weights(self, weight: Any | None, n_rows: int) -> tuple[Array, npt.NDArray[np.bool_]]:
+        if weight is None:
+            weight = np.ones(n_rows)
+        try:
+            given = np.asarray(weight).astype(np.float64).reshape(n_rows)
+        except (TypeError, ValueError):
+            # privacy: the original message would quote the weight that failed.
+            raise InvalidData("weight must hold one real number per row.") from None
+        ok = np.isfinite(given)
+        # privacy: constants are scaled by the largest weight, which is enforced here.
+        return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
+
+    def _apply_sparse(self, source: Source) -> Rows:
+        if self._ranges is not None and (self._ranges[0] > 0.0).any() | (self._ranges[1] < 0).any():
+            raise Incompatible(
+                "Sparse rows need feature ranges that contain 0, otherwise no zero stays zero. "
+                "Declare ranges that contain 0, or pass dense rows."
+            )
+        parts = list(in_order(self._bound_sparse, source.blocks()))
+        X, y, weight, norms = zip(*parts, strict=True)
+        joined = [np.concatenate(part) for part in (y, weight, norms)]
+        labels = self.loss.attach(joined[0], joined[2])
+        return Rows(sp.csr_array(sp.vstack(X, format="csr")), labels, joined[1], joined[2])
+
+    def _bound_sparse(self, raw: RawBlock) -> tuple[Any, Array, Array, Array]:
+        X = sp.csr_array(raw.X, dtype=np.float64, copy=True)
+        # privacy: an entry stored twice counts as its sum, so it has to be summed before a clip.
+        X.sum_duplicates()
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        y, ok = self._labels.encode(raw.y, X.shape[0])
+        weight, heavy = self._weights(raw.weight, X.shape[0])
+        blank = ~ok | ~heavy
+        blank[rows[~np.isfinite(X.data)]] = True
+        X.data[blank[rows]] = 0.0
+        if self._ranges is not None:
+            low, high, _, half = (values[X.indices] for values in self._ranges)
+            X.data = np.clip(X.data, low, high) / half
+        norms = shorten_sparse(X.data, rows, X.shape, self._limit)
+        if self.intercept:
+            constant = np.where(blank, 0.0, self.intercept)
+            X = sp.csr_array(sp.hstack([X, constant[:, None]], format="csr"))
+            norms = np.hypot(norms, constant)
+        weight[blank] = 0.0
+        return X, y, weight, norms * outwards(self.dimension)
+
+
+def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:
+    """Yield every block with the position of its first row."""
+    start = 0
+    for raw in source.blocks():
+        yield start, raw
+        start += raw.X.shape[0]

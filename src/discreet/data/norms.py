@@ -1,0 +1,103 @@
+"""Norms of rows that hold in real arithmetic, whatever the values."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.types import Array, unit_roundoff
+
+TINY = 1e-140
+"""Rows shorter than this are stored as zero, so that squares never lose digits."""
+
+
+def outwards(terms: int) -> float:
+    """Return the factor that makes a computed norm of ``terms`` values an upper bound.
+
+    >>> outwards(10) > 1.0
+    True
+    """
+    return 1.0 + (terms + 8) * unit_roundoff()
+
+
+def _target(limit: float, terms: int) -> float:
+    # privacy: the margin exceeds every rounding error of the norm and of the scaling, so the
+    # stored row has at most norm ``limit`` in real arithmetic.
+    return limit * (1.0 - 4.0 * (terms + 4) * unit_roundoff())
+
+
+def norms_of(rows: Array) -> Array:
+    """Return the Euclidean norms of rows; ``inf`` or ``nan`` where squares overflow.
+
+    >>> norms_of(np.array([[3.0, 4.0], [1e300, 0.0]]))
+    array([ 5., inf])
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
+def finite_rows(rows: Array) -> npt.NDArray[np.bool_]:
+    """Return which rows hold finite values only.
+
+    >>> finite_rows(np.array([[1.0], [np.nan], [1e300]]))
+    array([ True, False,  True])
+    """
+    finite = np.isfinite(norms_of(rows))
+    odd = np.flatnonzero(~finite)
+    # An overflow is no reason to refuse a row: look at its values.
+    finite[odd] = np.isfinite(rows[odd]).all(axis=1)
+    return finite
+
+
+def shorten(rows: Array, limit: float) -> Array:
+    """Scale finite rows down to norm ``limit`` in place and return their norms.
+
+    >>> rows = np.array([[3e300, 4e300], [0.3, 0.4]])
+    >>> shorten(rows, 1.0).round(6), rows.round(6)
+    (array([1. , 0.5]), array([[0.6, 0.8],
+           [0.3, 0.4]]))
+    """
+    target, norms = _target(limit, rows.shape[1]), norms_of(rows)
+    long = ~(norms <= target)
+    if long.any():
+        huge = np.flatnonzero(~np.isfinite(norms))
+        if len(huge):
+            # A power of two is exact, and keeps squares of huge values finite.
+            _, exponent = np.frexp(np.abs(rows[huge]).max(axis=1))
+            rows[huge] = np.ldexp(rows[huge], -exponent[:, None])
+            norms[huge] = norms_of(rows[huge])
+        rows *= np.divide(target, norms, out=np.ones_like(norms), where=long)[:, None]
+        norms[long] = target
+    short = norms < TINY
+    if short.any():
+        rows[short] = 0.0
+        norms[short] = 0.0
+    return norms
+
+
+def shorten_sparse(
+    data: Array, rows: npt.NDArray[np.intp], shape: tuple[int, int], limit: float
+) -> Array:
+    """Do what :func:`shorten` does for the stored values ``data`` of sparse rows.
+
+    >>> data = np.array([3e300, 4e300, 0.5])
+    >>> shorten_sparse(data, np.array([0, 0, 1]), (2, 9), 1.0).round(6), data.round(6)
+    (array([1. , 0.5]), array([0.6, 0.8, 0.5]))
+    """
+    n_rows, terms = shape
+    target = _target(limit, terms)
+    peak = np.zeros(n_rows)
+    np.maximum.at(peak, rows, np.abs(data))
+    _, exponent = np.frexp(peak)
+    part = np.ldexp(data, -exponent[rows])
+    size = np.sqrt(np.bincount(rows, part**2, minlength=n_rows))
+    with np.errstate(over="ignore"):
+        norms = np.ldexp(size, exponent)
+    long = ~(norms <= target)
+    factor = np.divide(target, size, out=np.zeros(n_rows), where=size > 0.0)
+    data[:] = np.where(long[rows], part * factor[rows], data)
+    norms = np.where(long, target, norms)
+    short = norms < TINY
+    data[short[rows]] = 0.0
+    norms[short] = 0.0
+    return norms

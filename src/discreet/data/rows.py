@@ -1,0 +1,302 @@
+"""Bounded rows and the sums over them that solvers need.
+
+Every kernel works block by block (see :mod:`discreet.data.blocks`), so nothing
+as large as the data is ever allocated beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from discreet.data.blocks import Total, block_rows, fine_rows, gamma, in_order, slices
+from discreet.data.norms import norms_of, outwards
+from discreet.losses import Loss
+from discreet.types import Array, unit_roundoff
+
+
+class Rows:
+    """Rows inside the declared bounds, made by :meth:`Bounding.apply`.
+
+    Weights ``w`` have shape ``(d,)`` for a loss of one output and ``(d, K)``
+    otherwise. Sums over rows are ``sum_i weight_i f(<x_i, w>; y_i)`` and its
+    derivatives; a row of weight 0 adds nothing.
+
+    Parameters
+    ----------
+    X
+        Dense float64 in C order, or CSR.
+    y
+        Encoded labels, as :meth:`Loss.attach` returned them.
+    weight
+        Weight of every row; 1 by default.
+    norms
+        Upper bounds on the norms of the rows; computed by default.
+
+    Examples
+    --------
+    >>> from discreet.losses import Squared
+    >>> rows = Rows(np.array([[1.0], [2.0]]), np.array([1.0, 0.0]))
+    >>> rows.gradient(Squared(), np.array([1.0]))
+    array([4.])
+    """
+
+    def __init__(
+        self, X: Any, y: Array, weight: Array | None = None, norms: Array | None = None
+    ) -> None:
+        self.X = X
+        self.y = y
+        self.weight = np.ones(X.shape[0]) if weight is None else weight
+        self.norms = _norms(X) if norms is None else norms
+        self.sparse = bool(sp.issparse(X))
+        self._block = block_rows(self.dimension, sparse=self.sparse)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, blank ones included."""
+        return int(self.X.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a row."""
+        return int(self.X.shape[1])
+
+    def take(self, index: npt.NDArray[np.intp] | slice) -> Rows:
+        """Return some of the rows, copied."""
+        X = self.X[index]
+        if not self.sparse:
+            X = np.ascontiguousarray(X)
+        return Rows(X, self.y[index], self.weight[index], self.norms[index])
+
+    def _slice(self, s: slice) -> Any:
+        """Return consecutive rows without a copy."""
+        if not self.sparse:
+            return self.X[s]
+        a, b = self.X.indptr[s.start], self.X.indptr[s.stop]
+        part = (self.X.data[a:b], self.X.indices[a:b], self.X.indptr[s.start : s.stop + 1] - a)
+        return sp.csr_array(part, shape=(s.stop - s.start, self.dimension))
+
+    def block_gradients(self, loss: Loss, w: Array) -> Iterator[Array]:
+        """Yield the gradient of the sum over each block, in order.
+
+        A block's gradient depends on the rows of that block only.
+        """
+
+        def one(s: slice) -> Array:
+            X = self._slice(s)
+            return _combine(X, _times(self.weight[s], loss.slope(X @ w, self.y[s])))
+
+        yield from in_order(one, slices(self.n_rows, self._block))
+
+    def gradient(self, loss: Loss, w: Array) -> Array:
+        """Return the gradient of the sum, shaped like ``w``."""
+        total = Total(w.shape)
+        for part in self.block_gradients(loss, w):
+            total.add(part)
+        return total.value()
+
+    def objective(self, loss: Loss, w: Array) -> tuple[float, Array]:
+        """Return the value of the sum and its gradient."""
+
+        def one(s: slice) -> tuple[float, Array]:
+            X, y, weight = self._slice(s), self.y[s], self.weight[s]
+            z = X @ w
+            return float(weight @ loss.value(z, y)), _combine(X, _times(weight, loss.slope(z, y)))
+
+        total, values = Total(w.shape), []
+        for value, part in in_order(one, slices(self.n_rows, self._block)):
+            values.append(value)
+            total.add(part)
+        return math.fsum(values) if np.isfinite(values).all() else math.inf, total.value()
+
+    def hessian(self, loss: Loss, w: Array) -> Array:
+        """Return the second derivative of the sum in ``w.ravel()``, a square matrix."""
+
+        def one(s: slice) -> Array:
+            X = self._slice(s)
+            curvature = _times(self.weight[s], loss.curvature(X @ w, self.y[s]))
+            return _gram(X, curvature) if w.ndim == 1 else _gram_outputs(X, curvature)
+
+        total = np.zeros((w.size, w.size))
+        for part in in_order(one, slices(self.n_rows, self._block)):
+            total += part
+        return total
+
+    def hessian_product(self, loss: Loss, w: Array, v: Array) -> Array:
+        """Return the second derivative of the sum at ``w`` times ``v``."""
+
+        def one(s: slice) -> Array:
+            X = self._slice(s)
+            curvature = _times(self.weight[s], loss.curvature(X @ w, self.y[s]))
+            move = X @ v
+            turned = curvature * move if w.ndim == 1 else np.einsum("nkl,nl->nk", curvature, move)
+            return _combine(X, turned)
+
+        total = Total(w.shape)
+        for part in in_order(one, slices(self.n_rows, self._block)):
+            total.add(part)
+        return total.value()
+
+    def certified_gradient(self, loss: Loss, w: Array) -> tuple[Array, float]:
+        """Return the gradient and a bound on its distance from the real-arithmetic one.
+
+        The bound covers the rounding of the products ``<x_i, w>``, of the
+        slopes, of the weights and of all sums. It assumes that a computed
+        slope at a given ``z`` is within ``2u (8 |f'| + 2 K + smoothness *
+        offset)`` of the true one.
+        """
+        reach = float(self.norms.max(initial=0.0)) * float(np.linalg.norm(w)) * 1.01
+        smoothness = loss.regularity(label=math.inf, reach=reach).smoothness
+        fine = fine_rows(self.dimension, sparse=self.sparse)
+        margin = _margin_error(self.dimension, float(np.linalg.norm(w)))
+
+        def one(s: slice) -> tuple[list[Array], float, float]:
+            X, weight = self._slice(s), self.weight[s]
+            slope = loss.slope(X @ w, self.y[s])
+            size = np.abs(slope) if w.ndim == 1 else norms_of(slope)
+            lever = weight * self.norms[s]
+            share = float(lever @ size)
+            error = float(lever @ _slope_error(smoothness, margin * self.norms[s], size, loss))
+            return self._fine_sums(X, _times(weight, slope), fine), error, share
+
+        total, count, errors, shares = Total(w.shape), 0, [], []
+        for parts, error, share in in_order(one, slices(self.n_rows, self._fine_block(fine))):
+            for part in parts:
+                total.add(part)
+            count += len(parts)
+            errors.append(error)
+            shares.append(share)
+        gradient = total.value()
+        error = math.fsum(errors) + math.fsum(shares) * _sum_error(fine, count)
+        tiny = self.n_rows * self.dimension * 1e-300
+        return gradient, 1.01 * error + 1.01 * unit_roundoff() * _size(gradient) + tiny
+
+    def _fine_block(self, fine: int) -> int:
+        return max(fine, self._block // fine * fine)
+
+    def _fine_sums(self, X: Any, slope: Array, fine: int) -> list[Array]:
+        """Return the sums over consecutive ``fine`` rows of a block."""
+        if self.sparse:
+            block = Rows(X, slope, slope, slope)
+            return [_combine(block._slice(s), slope[s]) for s in slices(X.shape[0], fine)]
+        whole = X.shape[0] // fine * fine
+        parts: list[Array] = []
+        if whole:
+            cut = slope[:whole].reshape(whole // fine, fine, -1)
+            body = X[:whole].reshape(whole // fine, fine, -1)
+            sums = np.matmul(body.transpose(0, 2, 1), cut)
+            parts.extend(sums[:, :, 0] if slope.ndim == 1 else sums)
+        if whole < X.shape[0]:
+            parts.append(_combine(X[whole:], slope[whole:]))
+        return parts
+
+
+def certificate_error(
+    loss: Loss,
+    *,
+    n_rows: int,
+    dimension: int,
+    row_norm: float,
+    weights_norm: float,
+    label: float = math.inf,
+    weight: float = 1.0,
+    sparse: bool = False,
+) -> float:
+    """Return a public bound on the error :meth:`Rows.certified_gradient` reports.
+
+    It holds whenever the weights have at most norm ``weights_norm``. A plan
+    asks for a tolerance well above it, because no tighter one can be certified.
+
+    Parameters
+    ----------
+    loss
+        The loss.
+    n_rows, dimension
+        Number of rows, and of coordinates of a row (intercept included).
+    row_norm
+        Bound on the norm of a bounded row.
+    weights_norm
+        Bound on, or guess of, the norm of the weights.
+    label, weight
+        Bounds on the size of a label and on the weight of a row.
+    sparse
+        Whether rows are sparse; their certificate is a little coarser.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> error = certificate_error(
+    ...     Logistic(), n_rows=1000, dimension=10, row_norm=1.0, weights_norm=5.0)
+    >>> 1e-14 < error < 1e-10
+    True
+    """
+    regularity = loss.regularity(label=label, reach=1.01 * row_norm * weights_norm)
+    norm = row_norm * outwards(dimension)
+    size = np.array([regularity.lipschitz])
+    margin = _margin_error(dimension, weights_norm)
+    slope = float(_slope_error(regularity.smoothness, np.array([margin * norm]), size, loss)[0])
+    fine = fine_rows(dimension, sparse=sparse)
+    each = slope + 1.01 * regularity.lipschitz * (_sum_error(fine, n_rows // fine + 2))
+    return n_rows * weight * norm * (1.02 * each + 4.0 * unit_roundoff() * regularity.lipschitz)
+
+
+def _margin_error(dimension: int, weights_norm: float) -> float:
+    """Return the error of ``<x, w>`` per unit of the norm of ``x``."""
+    return gamma(dimension + 4) * weights_norm * outwards(dimension)
+
+
+def _slope_error(smoothness: float, margin: Array, size: Array, loss: Loss) -> Array:
+    """Return the error of slopes of given sizes, when ``z`` is off by ``margin``."""
+    ulps = 2.0 * unit_roundoff()
+    return smoothness * (margin + ulps * loss.offset()) + ulps * (8.0 * size + 2.0 * loss.outputs)
+
+
+def _sum_error(fine: int, count: int) -> float:
+    """Return the relative error of sums of ``fine`` terms, ``count`` of them added up."""
+    return 1.01 * gamma(fine + 2) + gamma(count) ** 2
+
+
+def _size(w: Array) -> float:
+    return float(np.linalg.norm(w))
+
+
+def _norms(X: Any) -> Array:
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else norms_of(X) ** 2
+    return np.asarray(np.sqrt(np.asarray(squares).ravel()) * outwards(X.shape[1]))
+
+
+def _times(weight: Array, values: Array) -> Array:
+    """Return row weights times values of any number of axes."""
+    return np.asarray((weight * values.T).T)
+
+
+def _combine(X: Any, slope: Array) -> Array:
+    """Return ``X' slope``."""
+    return np.asarray(X.T @ slope)
+
+
+def _gram(X: Any, curvature: Array) -> Array:
+    root = np.sqrt(np.maximum(curvature, 0.0))
+    if sp.issparse(X):
+        scaled = sp.csr_array(X.multiply(root[:, None]))
+        return np.asarray((scaled.T @ scaled).toarray())
+    scaled = X * root[:, None]
+    return np.asarray(scaled.T @ scaled)
+
+
+def _gram_outputs(X: Any, curvature: Array) -> Array:
+    """Return the matrix with one ``K x K`` cell per pair of features."""
+    p, outputs = X.shape[1], curvature.shape[1]
+    out = np.empty((p, outputs, p, outputs))
+    for k in range(outputs):
+        for j in range(k + 1):
+            c = curvature[:, k, j]
+            cell = (X.multiply(c[:, None]).T @ X).toarray() if sp.issparse(X) else (X.T * c) @ X
+            out[:, k, :, j] = cell
+            out[:, j, :, k] = cell.T
+    return out.reshape(p * outputs, p * outputs)

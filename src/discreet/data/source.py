@@ -1,0 +1,105 @@
+"""Where rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.data.blocks import block_rows, slices
+from discreet.errors import InvalidData
+
+
+class RawBlock(NamedTuple):
+    """Consecutive rows as the user gave them: nothing in here is bounded."""
+
+    X: Any
+    y: Any | None
+    weight: Any | None
+
+
+class Source(Protocol):
+    """Rows that can be read block by block, in a fixed order."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        ...
+
+    @property
+    def sparse(self) -> bool:
+        """Whether blocks hold sparse matrices."""
+        ...
+
+    def blocks(self) -> Iterator[RawBlock]:
+        """Yield the rows, each exactly once."""
+        ...
+
+
+class ArraySource:
+    """Rows of arrays in memory, dense or sparse, used without a copy.
+
+    Parameters
+    ----------
+    X
+        Numbers of shape ``(n, p)``: a numpy array or a scipy sparse matrix.
+    y
+        Labels: numbers, class labels or, for a loss of vectors, shape ``(n, K)``.
+    weight
+        Weight of every row.
+
+    Examples
+    --------
+    >>> source = ArraySource([[1, 2], [3, 4], [5, 6]], ["a", "b", "a"])
+    >>> source.n_rows, source.n_features
+    (3, 2)
+    """
+
+    def __init__(self, X: Any, y: Any | None = None, weight: Any | None = None) -> None:
+        self._X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+        if self._X.ndim != 2:
+            raise InvalidData("X must have two dimensions, rows and features.")
+        if self._X.dtype.kind not in "fiub":
+            try:
+                if self._X.dtype.kind == "c":
+                    raise TypeError
+                self._X = self._X.astype(np.float64)
+            except (TypeError, ValueError):
+                # privacy: the original message would quote the value that failed.
+                raise InvalidData("X must hold real numbers only; encode other columns.") from None
+        self._y = None if y is None else np.asarray(y)
+        self._weight = None if weight is None else np.asarray(weight)
+        for name, values in (("y", self._y), ("weight", self._weight)):
+            if values is not None and (values.ndim == 0 or len(values) != self.n_rows):
+                raise InvalidData(f"{name} must have one entry per row of X.")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self._X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return int(self._X.shape[1])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return bool(sp.issparse(self._X))
+
+    def blocks(self) -> Iterator[RawBlock]:
+        """Yield consecutive rows, each exactly once."""
+        for s in slices(self.n_rows, block_rows(self.n_features, sparse=self.sparse)):
+            yield RawBlock(
+                self._X[s],
+                None if self._y is None else self._y[s],
+                None if self._weight is None else self._weight[s],
+            )

@@ -1,0 +1,244 @@
+"""Private linear regressors.
+
+Labels are mapped to [-1, 1] inside, features likewise; penalties, thresholds
+and the norm guess act in that scaled domain and coefficients come back in the
+user's units.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.algorithms import Algorithm
+from discreet.checks import between, nonnegative, positive
+from discreet.errors import MissingBound
+from discreet.estimators.base import PrivateRegressor
+from discreet.losses import Clipped, Huber, Loss, Squared
+from discreet.regularizers import ElasticNet, Regularizer
+from discreet.sets import ConvexSet
+from discreet.types import Bounds
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
+    bounds
+        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
+        labels are clipped to them; they are never read from the data.
+    neighbours
+        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
+    algorithm
+        Name of an algorithm, an instance of one, or ``"auto"``: the one with
+        the smallest expected error by public facts.
+    fit_intercept, intercept_scaling
+        Whether to append a constant feature, and its size as a fraction of the
+        row norm. The intercept is penalised like every weight.
+    norm_guess
+        Public guess of the norm of good weights in the scaled domain. Only
+        accuracy depends on it.
+    n_rows
+        Declared size of the data; used under ``add-remove`` only.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``.
+"""
+
+
+class PrivateRidge(PrivateRegressor):
+    __doc__ = f"""Ridge regression with a privacy guarantee.
+
+    Residuals beyond ``clip`` half label ranges are counted linearly: that is
+    what bounds the influence of one row without bounding the weights.
+{_PARAMETERS}
+    alpha
+        Ridge strength on the sum of half squared residuals, as in
+        scikit-learn; the plan raises it where privacy needs more. None lets
+        the plan choose.
+    clip
+        Residual, in half label ranges, from which a row of full norm counts
+        linearly.
+    regularizer, constraint
+        Further penalty and hard constraint on the weights, in the scaled domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateRidge
+    >>> X = np.linspace(0, 10, 2000).reshape(-1, 1)
+    >>> bounds = Bounds(features=(0, 10), label=(0, 30))
+    >>> model = PrivateRidge(epsilon=2.0, bounds=bounds, random_state=0).fit(X, 3 * X.ravel())
+    >>> bool(abs(model.predict([[5.0]])[0] - 15) < 2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        algorithm: str | Algorithm = "auto",
+        alpha: float | None = None,
+        clip: float = 1.0,
+        regularizer: Regularizer | None = None,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.algorithm = algorithm
+        self.alpha = alpha
+        self.clip = clip
+        self.regularizer = regularizer
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Clipped(loss=Squared(), clip=positive("clip", self.clip) * row_norm)
+
+    def _strength(self) -> float | None:
+        return None if self.alpha is None else nonnegative("alpha", self.alpha)
+
+
+class PrivateElasticNet(PrivateRegressor):
+    __doc__ = f"""Linear regression with an elastic-net penalty and a privacy guarantee.
+
+    Minimises ``1/(2n) ||y - Xw||^2 + alpha l1_ratio ||w||_1 + alpha (1 -
+    l1_ratio)/2 ||w||^2`` in the scaled domain, with residuals clipped as in
+    :class:`PrivateRidge`.
+{_PARAMETERS}
+    alpha, l1_ratio
+        Penalty and its l1 share, as in scikit-learn.
+    clip
+        Residual, in half label ranges, from which a row of full norm counts
+        linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateElasticNet
+    >>> X = np.linspace(-1, 1, 500).reshape(-1, 1)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateElasticNet(alpha=0.01, bounds=bounds).fit(X, X.ravel())
+    >>> model.coef_.shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        algorithm: str | Algorithm = "auto",
+        alpha: float = 0.01,
+        l1_ratio: float = 0.5,
+        clip: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.algorithm = algorithm
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.clip = clip
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Clipped(loss=Squared(), clip=positive("clip", self.clip) * row_norm)
+
+    def _regularizer(self, n_rows: int | None) -> Regularizer:
+        if n_rows is None:
+            raise MissingBound(
+                "n_rows is not set. The penalty of PrivateElasticNet is scaled by the number of "
+                "rows, which is secret under add-remove neighbours. Pass n_rows=..., a declared "
+                "size."
+            )
+        alpha = n_rows * positive("alpha", self.alpha)
+        ratio = between("l1_ratio", self.l1_ratio, -1e-300, 1.0 + 1e-15)
+        return ElasticNet(l1=alpha * ratio, l2=alpha * (1.0 - ratio))
+
+
+class PrivateHuberRegressor(PrivateRegressor):
+    __doc__ = f"""Robust linear regression with a privacy guarantee.
+{_PARAMETERS}
+    threshold
+        Residual, in half label ranges, from which errors count linearly.
+    alpha
+        Ridge strength on the sum scale; the plan raises it where privacy needs
+        more. None lets the plan choose.
+    regularizer, constraint
+        Further penalty and hard constraint on the weights, in the scaled domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateHuberRegressor
+    >>> X = np.linspace(-1, 1, 1000).reshape(-1, 1)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateHuberRegressor(epsilon=1.0, bounds=bounds).fit(X, X.ravel() / 2)
+    >>> model.guarantee_.neighbours
+    'zero-out'
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        algorithm: str | Algorithm = "auto",
+        threshold: float = 0.25,
+        alpha: float | None = None,
+        regularizer: Regularizer | None = None,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.algorithm = algorithm
+        self.threshold = threshold
+        self.alpha = alpha
+        self.regularizer = regularizer
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Huber(threshold=self.threshold)
+
+    def _strength(self) -> float | None:
+        return None if self.alpha is None else nonnegative("alpha", self.alpha)

@@ -1,0 +1,203 @@
+"""What a loss is: the pure maths of one row's prediction ``z = <x, w>``.
+
+A loss holds no data. It gives its value, slope and curvature in ``z``, and
+declares the constants that privacy proofs rest on. The declared constants are
+true for every admissible label and every real ``z`` within reach.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from discreet.accounting.terms import LossTerms
+from discreet.checks import positive
+from discreet.errors import Incompatible, MissingBound
+from discreet.types import Array
+
+Target: TypeAlias = Literal["real", "sign", "index", "count", "vector"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regularity:
+    """Constants of ``z -> f(z; y)`` that hold for every admissible label.
+
+    Parameters
+    ----------
+    lipschitz
+        Largest Euclidean norm of the slope.
+    smoothness
+        Largest eigenvalue of the curvature; ``inf`` when the slope jumps.
+    trace
+        Largest trace of the curvature.
+    rank
+        Largest rank of the curvature.
+    one_signed
+        Whether, for each label, the slope never changes sign.
+    slopes
+        ``(l1, l2)`` such that every coordinate of the slope is in ``[-l1, l2]``.
+    vertices
+        Norms of the nonzero vertices of the polytope that holds the slope of
+        one label; empty when there is no such polytope.
+    scalar
+        Whether ``z`` is one number.
+    self_bounded
+        Whether ``f'' = |f'| (1 - |f'|)``, the logistic structure.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> Logistic().regularity(label=1.0, reach=float("inf")).smoothness
+    0.25
+    """
+
+    lipschitz: float
+    smoothness: float
+    trace: float
+    rank: int
+    one_signed: bool
+    slopes: tuple[float, float]
+    vertices: tuple[float, ...]
+    scalar: bool
+    self_bounded: bool
+
+
+def scalar_regularity(
+    *,
+    slopes: tuple[float, float],
+    smoothness: float,
+    one_signed: bool = False,
+    self_bounded: bool = False,
+) -> Regularity:
+    """Return the constants of a loss of one number from its slope range and curvature.
+
+    >>> scalar_regularity(slopes=(1.0, 2.0), smoothness=3.0).lipschitz
+    2.0
+    """
+    return Regularity(
+        lipschitz=max(slopes),
+        smoothness=smoothness,
+        trace=smoothness,
+        rank=1,
+        one_signed=one_signed,
+        slopes=slopes,
+        vertices=(),
+        scalar=True,
+        self_bounded=self_bounded,
+    )
+
+
+def crossing(level: Array, low: float | Array, high: float | Array, point: Array) -> Array:
+    """Return ``point`` where ``low < level < high``, else the infinity on that side.
+
+    >>> crossing(np.array([-2.0, 0.0, 2.0]), -1.0, 1.0, np.array([5.0, 5.0, 5.0]))
+    array([-inf,   5.,  inf])
+    """
+    return np.where(level <= low, -np.inf, np.where(level >= high, np.inf, point))
+
+
+class Loss(ABC):
+    """A convex loss of the prediction ``z`` and the label ``y``.
+
+    ``outputs`` is 1 when ``z`` has shape ``(n,)`` and K when it has shape
+    ``(n, K)``. ``target`` says how labels are encoded: a scaled ``real``, a
+    ``sign`` (-1 or +1), a class ``index`` (0..K-1), a ``count`` in
+    ``[0, label]``, or a ``vector`` of shape ``(n, K)``.
+
+    Examples
+    --------
+    >>> from discreet.losses import Squared
+    >>> Squared().slope(np.array([3.0]), np.array([1.0]))
+    array([2.])
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name under which the loss is known."""
+
+    @property
+    @abstractmethod
+    def target(self) -> Target:
+        """How labels are encoded."""
+
+    @property
+    def outputs(self) -> int:
+        """The number of columns of ``z``."""
+        return 1
+
+    @abstractmethod
+    def value(self, z: Array, y: Array) -> Array:
+        """Return the loss of each row, shape ``(n,)``."""
+
+    @abstractmethod
+    def slope(self, z: Array, y: Array) -> Array:
+        """Return a (sub)gradient in ``z``, shaped like ``z``."""
+
+    @abstractmethod
+    def curvature(self, z: Array, y: Array) -> Array:
+        """Return the second derivative in ``z``: ``(n,)`` or ``(n, K, K)``.
+
+        At a joint, where it does not exist, any one-sided value or zero.
+        """
+
+    @abstractmethod
+    def regularity(self, *, label: float, reach: float) -> Regularity:
+        """Return the constants, given bounds on ``|y|`` and ``||z||`` (may be inf)."""
+
+    def slope_inverse(self, level: Array, y: Array) -> Array:
+        """Return a point where the slope of a scalar loss crosses ``level``.
+
+        ``-inf`` when the slope is at least ``level`` everywhere, ``+inf`` when it is at
+        most ``level`` everywhere.
+        """
+        raise Incompatible(
+            f"{self.name} does not say where its slope reaches a level, so its gradient cannot be "
+            "clipped exactly. Define slope_inverse(level, y), or do without a clip."
+        )
+
+    def attach(self, y: Array, norms: Array) -> Array:
+        """Return the labels with whatever else the loss needs to know of each row."""
+        return y
+
+    def offset(self) -> float:
+        """Return the constant the slope adds to ``z`` before rounding, for error bounds."""
+        return 0.0
+
+    def terms(
+        self, *, row_norm: float, label: float, reach: float, weight: float = 1.0
+    ) -> LossTerms:
+        """Return the constants of one row's loss as a function of the weights ``w``.
+
+        ``row_norm`` bounds the row including its intercept coordinate and
+        ``weight`` bounds the row's weight.
+        """
+        return self._terms(row_norm, label, reach, weight, math.inf)
+
+    def _terms(
+        self, row_norm: float, label: float, reach: float, weight: float, clip: float
+    ) -> LossTerms:
+        r = self.regularity(label=label, reach=reach)
+        # privacy: the chain rule through z = <x, w>, maximised over every admissible row.
+        first = positive("weight", weight) * positive("row_norm", row_norm)
+        second, most = first * row_norm, weight * clip
+        if math.isinf(min(most, first * r.lipschitz)):
+            raise MissingBound(
+                f"The gradient of the {self.name} loss is unbounded here, and noise is scaled to "
+                "its bound. Declare bounds.label and constrain the weights, or clip gradients."
+            )
+        return LossTerms(
+            lipschitz=min(most, first * r.lipschitz),
+            smoothness=second * r.smoothness,
+            trace=second * r.trace,
+            rank=r.rank,
+            one_signed=r.one_signed,
+            slopes=(min(most, first * r.slopes[0]), min(most, first * r.slopes[1])),
+            vertices=tuple(first * v for v in r.vertices),
+            scalar=r.scalar,
+            self_bounded=r.self_bounded,
+        )

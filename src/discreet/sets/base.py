@@ -1,0 +1,131 @@
+"""What a constraint set is: projection, linear oracle, and its sizes.
+
+Sets hold weights of shape ``(p,)`` or ``(p, K)``; ``dim`` is the number of
+entries. Sizes are Euclidean (Frobenius). A set never depends on the data.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import gammaincc
+
+from discreet.checks import positive
+from discreet.types import Array
+
+
+class ConvexSet(ABC):
+    """A non-empty, closed, convex set of weights.
+
+    Examples
+    --------
+    >>> from discreet.sets import L2Ball
+    >>> L2Ball(radius=1.0).project(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name under which the set is known."""
+
+    @abstractmethod
+    def project(self, w: Array) -> Array:
+        """Return the point of the set nearest to ``w``; it may be ``w`` itself."""
+
+    @abstractmethod
+    def minimize_linear(self, g: Array) -> Array:
+        """Return a point of the set where ``<g, .>`` is smallest."""
+
+    def support(self, g: Array) -> float:
+        """Return the largest value of ``<g, .>`` over the set."""
+        return float(np.sum(g * self.minimize_linear(-g)))
+
+    @abstractmethod
+    def radius(self, dim: int) -> float:
+        """Return the largest norm of a point of the set, ``inf`` if unbounded."""
+
+    @abstractmethod
+    def diameter(self, dim: int) -> float:
+        """Return the largest distance between two points of the set."""
+
+    @abstractmethod
+    def gaussian_width(self, dim: int) -> float:
+        """Return ``E sup |<b, w>|`` over the set for standard normal ``b``, or a bound on it."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Ball(ConvexSet):
+    """The points of norm at most ``radius``, for a norm that is at least the Euclidean one.
+
+    Examples
+    --------
+    >>> from discreet.sets import L1Ball
+    >>> L1Ball(radius=2.0).diameter(3)
+    4.0
+    """
+
+    size: float
+
+    def __init__(self, *, radius: float) -> None:
+        object.__setattr__(self, "size", positive("radius", radius))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(radius={self.size!r})"
+
+    def radius(self, dim: int) -> float:
+        return self.size
+
+    def diameter(self, dim: int) -> float:
+        return 2.0 * self.size
+
+
+class Polytope(ConvexSet):
+    """A convex set that is the hull of finitely many vertices.
+
+    Examples
+    --------
+    >>> from discreet.sets import Simplex
+    >>> Simplex().vertices(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    @abstractmethod
+    def vertices(self, dim: int) -> Array:
+        """Return the vertices, one per row, shape ``(n_vertices, dim)``."""
+
+    @abstractmethod
+    def n_vertices(self, dim: int) -> int:
+        """Return the number of vertices."""
+
+
+def expected_max_chi(sizes: Mapping[int, int]) -> float:
+    """Return ``E max_g ||b_g||`` for independent normal blocks; ``sizes`` maps size to count.
+
+    The integral of one minus the product of the distribution functions. For
+    blocks of size one this is the mean of the largest ``|b_j|``.
+
+    >>> round(expected_max_chi({1: 10}), 4), round(expected_max_chi({10: 1}), 4)
+    (1.8807, 3.0843)
+    """
+
+    def tail(t: float) -> float:
+        log_below = 0.0
+        for size, count in sizes.items():
+            above = float(gammaincc(size / 2.0, t * t / 2.0))
+            if above >= 1.0:
+                return 1.0
+            log_below += count * math.log1p(-above)
+        return -math.expm1(log_below)
+
+    # The tail drops from one to zero around this point, over a width of about one.
+    centre = math.sqrt(max(sizes)) + math.sqrt(2.0 * math.log(sum(sizes.values())))
+    below, _ = quad(tail, 0.0, centre, limit=200)
+    above, _ = quad(tail, centre, centre + 12.0, limit=200)
+    return float(below + above)

@@ -1,0 +1,151 @@
+"""Budgets and guarantees."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from discreet.accounting import (
+    INSECURE,
+    Approximate,
+    Budget,
+    Gaussian,
+    Guarantee,
+    Pure,
+    epsilon_at,
+    gaussian_multiplier,
+)
+from discreet.errors import Incompatible, InvalidParameter
+
+
+def guarantee(**changes: Any) -> Guarantee:
+    given: dict[str, Any] = {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "neighbours": "zero-out",
+        "event": Gaussian(gaussian_multiplier(1.0, 1e-6)),
+        "theorem": "Gaussian mechanism",
+        "assumptions": ("rows are clipped",),
+    }
+    return Guarantee(**(given | changes))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(0, 0), (-1, 0), (math.inf, 0), (math.nan, 0), (1, -1e-9), (1, 1), (1, math.nan), ("1", 0)],
+)
+def test_bad_budgets_are_refused(epsilon: Any, delta: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        Budget(epsilon, delta)
+
+
+def test_budgets_compare_componentwise() -> None:
+    assert Budget(1, 1e-6) <= Budget(1, 1e-6)
+    assert Budget(2, 1e-5) >= Budget(1, 1e-6)
+    left, right = Budget(1, 1e-5), Budget(2, 1e-6)
+    assert not left <= right
+    assert not left >= right
+
+
+def test_split_spends_everything_once() -> None:
+    part, rest = Budget(1.0, 1e-5).split(0.01)
+    assert (part.epsilon, part.delta) == (0.01, pytest.approx(1e-7))
+    assert part.epsilon + rest.epsilon == pytest.approx(1.0, abs=1e-15)
+    assert part.delta + rest.delta == pytest.approx(1e-5, rel=1e-12)
+    for fraction in (0, 1, -1, 2):
+        with pytest.raises(InvalidParameter):
+            Budget(1.0).split(fraction)
+
+
+def test_remarks_warn_about_weak_budgets() -> None:
+    assert Budget(1.0, 1e-6).remarks() == ()
+    assert len(Budget(60.0, 0.05).remarks()) == 2
+
+
+def test_relations() -> None:
+    zero_out = guarantee()
+    assert zero_out.under("zero-out") == (1.0, 1e-6)
+    assert zero_out.under("replace-one") == (2.0, pytest.approx((1 + math.e) * 1e-6))
+    assert zero_out.under("add-remove") is None
+    replace = guarantee(neighbours="replace-one")
+    assert replace.under("zero-out") == (1.0, 1e-6)
+    assert replace.under("add-remove") is None
+    secret = guarantee(neighbours="add-remove")
+    assert secret.under("zero-out") == (1.0, 1e-6)
+    assert secret.under("replace-one") == zero_out.under("replace-one")
+    assert guarantee(delta=0.4).under("replace-one") is None
+    assert guarantee(kind="ex-post").under("replace-one") is None
+    assert guarantee(kind="ex-post", delta=0.0).under("replace-one") == (2.0, 0.0)
+    with pytest.raises(InvalidParameter):
+        zero_out.under("sideways")
+
+
+def test_group_privacy_covers_a_real_replacement() -> None:
+    # Replacing moves a Gaussian release by twice the distance of blanking.
+    claim = guarantee().under("replace-one")
+    assert claim is not None
+    twice = Gaussian(gaussian_multiplier(1.0, 1e-6) / 2)
+    assert twice.delta(claim[0]) <= claim[1]
+
+
+def test_composition_is_tight_and_keeps_everything() -> None:
+    one, two = guarantee(), guarantee(secure=False, assumptions=("n is public",), theorem="other")
+    both = one.compose(two)
+    assert both.delta == 2e-6
+    pair = Gaussian(gaussian_multiplier(1.0, 1e-6) / math.sqrt(2))
+    assert both.epsilon == pytest.approx(epsilon_at(pair, 2e-6), rel=1e-9)
+    assert both.epsilon < 1.5
+    assert not both.secure
+    assert both.assumptions == ("rows are clipped", "n is public")
+    assert "Gaussian mechanism" in both.theorem
+    assert "other" in both.theorem
+    assert both.event.delta(both.epsilon) <= both.delta
+
+
+def test_composition_of_pure_and_ex_post_adds_up() -> None:
+    pure = guarantee(epsilon=0.5, delta=0.0, event=Pure(0.5))
+    assert pure.compose(pure).epsilon == pytest.approx(1.0)
+    late = guarantee(epsilon=0.5, delta=0.0, event=Pure(4.0), kind="ex-post")
+    both = pure.compose(late)
+    assert (both.epsilon, both.kind) == (1.0, "ex-post")
+
+
+def test_different_relations_do_not_compose() -> None:
+    with pytest.raises(Incompatible, match="neighbours"):
+        guarantee().compose(guarantee(neighbours="replace-one"))
+    with pytest.raises(Incompatible, match="unit"):
+        guarantee().compose(guarantee(unit="person"))
+
+
+def test_json_round_trip() -> None:
+    for original in (guarantee(), guarantee().compose(guarantee(event=Approximate(0.1, 1e-7)))):
+        again = Guarantee.from_dict(json.loads(json.dumps(original.to_dict())))
+        assert again == original
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"note": "x"}, {"delta": None}, {"event": {}}])
+def test_bad_json_is_refused(change: dict[str, Any]) -> None:
+    values = guarantee().to_dict() | change
+    if change == {"delta": None}:
+        del values["delta"]
+    with pytest.raises(InvalidParameter):
+        Guarantee.from_dict(values)
+
+
+def test_invalid_guarantees_are_refused() -> None:
+    for change in ({"neighbours": "x"}, {"kind": "x"}, {"epsilon": math.inf}, {"event": 3}):
+        with pytest.raises(InvalidParameter):
+            guarantee(**change)
+
+
+def test_text_says_what_is_promised() -> None:
+    text = str(guarantee())
+    for phrase in ("epsilon = 1,", "1e-06", "per row", "zero-out", "the number of rows is public"):
+        assert phrase in text
+    for phrase in ("replace-one: epsilon = 2", "add-remove: no claim", "rows are clipped"):
+        assert phrase in text
+    assert "Gaussian mechanism" in text
+    assert INSECURE not in text
+    assert INSECURE in str(guarantee(secure=False))
+    assert "after the run" in str(guarantee(kind="ex-post"))

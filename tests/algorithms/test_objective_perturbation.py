@@ -1,0 +1,292 @@
+"""Objective perturbation end to end, against exact laws in one dimension."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from discreet.accounting import Budget, gaussian_multiplier
+from discreet.algorithms import ObjectivePerturbation, Problem
+from discreet.data import ArraySource
+from discreet.errors import (
+    BudgetTooSmall,
+    Incompatible,
+    InvalidData,
+    InvalidParameter,
+    MissingBound,
+)
+from discreet.losses import (
+    Clipped,
+    EuclideanDistance,
+    Hinge,
+    Huber,
+    HuberisedHinge,
+    Logistic,
+    Loss,
+    Poisson,
+    SmoothedQuantile,
+    Softmax,
+    Squared,
+)
+from discreet.noise import Seeded, System
+from discreet.regularizers import L1, ElasticNet, Ridge
+from discreet.sets import Box, L1Ball, L2Ball, Simplex
+from discreet.types import Bounds
+
+NEIGHBOURS = ["zero-out", "replace-one", "add-remove"]
+
+
+def problem(loss: Loss | None = None, **changes: object) -> Problem:
+    settings: dict[str, object] = {
+        "loss": Logistic() if loss is None else loss,
+        "bounds": Bounds(row_norm=1.0, classes=(0, 1)),
+        "n_features": 1,
+        "n_rows": 4,
+    }
+    return Problem(**(settings | changes))  # type: ignore[arg-type]
+
+
+def draws(plan: object, source: ArraySource, count: int) -> np.ndarray:
+    random = Seeded(11)
+    return np.array([plan.run(source, random).weights.ravel() for _ in range(count)])  # type: ignore[attr-defined]
+
+
+# The law of a release: in one dimension w <= t exactly when the tilt is above -Obj'(t).
+
+X = np.array([[1.0], [0.5], [-0.25], [40.0]])  # the last row is scaled down to norm 1
+CLIPPED = np.array([1.0, 0.5, -0.25, 1.0])
+Y = np.array([1, 0, 1, 1])
+
+
+def logistic_slope(w: np.ndarray) -> np.ndarray:
+    signs = 2.0 * Y - 1.0
+    return -(signs * CLIPPED * expit(-np.outer(w, signs * CLIPPED))).sum(axis=1)
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_releases_follow_the_exact_law(delta: float, neighbours: str) -> None:
+    plan = ObjectivePerturbation().plan(problem(neighbours=neighbours), Budget(1.0, delta))
+    tilt = stats.norm(scale=plan.scale) if delta else stats.laplace(scale=plan.scale)
+
+    def law(w: np.ndarray) -> np.ndarray:
+        return tilt.cdf(logistic_slope(np.ravel(w)) + plan.strength * np.ravel(w))
+
+    sample = draws(plan, ArraySource(X, Y), 500).ravel()
+    assert stats.kstest(sample, law).pvalue > 1e-4
+
+    # Half the noise, or the long row left as it is, is caught.
+    def half(w: np.ndarray) -> np.ndarray:
+        return tilt.cdf(2 * (logistic_slope(np.ravel(w)) + plan.strength * np.ravel(w)))
+
+    assert stats.kstest(sample, half).pvalue < 1e-6
+
+
+def test_a_constraint_is_solved_and_not_projected_afterwards() -> None:
+    # In one dimension solving over [0, 1] puts the outside mass of the law on the ends.
+    plan = ObjectivePerturbation().plan(
+        problem(constraint=Box(low=0.0, high=0.5)), Budget(1.0, 1e-5)
+    )
+    sample = draws(plan, ArraySource(X, Y), 500).ravel()
+
+    def law(w: float) -> float:
+        slope = float(logistic_slope(np.array([w]))[0]) + plan.strength * w
+        return float(stats.norm.cdf(slope / plan.scale))
+
+    low, high = (sample < 0.001).sum(), (sample > 0.499).sum()
+    assert stats.binomtest(int(low), 500, law(0.001)).pvalue > 1e-4
+    assert stats.binomtest(int(high), 500, 1 - law(0.499)).pvalue > 1e-4
+    assert sample.min() >= 0.0
+    assert sample.max() <= 0.5
+
+
+def test_a_constrained_solution_differs_from_the_projected_one() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 2)) @ np.array([[1.0, 0.9], [0.0, 0.3]])
+    labels = (rows[:, 0] > 0).astype(int)
+    budget = Budget(20.0, 1e-5)
+    free = problem(n_features=2, n_rows=300)
+    tied = problem(n_features=2, n_rows=300, constraint=L2Ball(radius=1.0))
+    one = ObjectivePerturbation(strength=1.0).plan(tied, budget)
+    two = ObjectivePerturbation(strength=1.0).plan(free, budget)
+    source = ArraySource(rows, labels)
+    inside = one.run(source, Seeded(3)).weights
+    outside = two.run(source, Seeded(3)).weights
+    assert np.linalg.norm(inside) <= 1.0
+    assert np.linalg.norm(inside - tied.constraint.project(outside)) > 1e-3
+
+
+# Test vectors of the specification.
+
+
+def test_amp_vector() -> None:
+    plan = ObjectivePerturbation(norm_guess=1e9).plan(problem(), Budget(1.0, 1e-5))
+    assert plan.scale == pytest.approx(3.76721642095, rel=1e-9)
+    assert plan.strength == pytest.approx(1.0101010101, rel=1e-9)
+    assert plan.tolerance == pytest.approx(3.76721642095e-8, rel=1e-9)
+    # The grid's surcharge is the only difference from real arithmetic.
+    assert plan.noise.scale == pytest.approx(2.70032689996e-5, rel=1e-3)
+    assert plan.noise.scale >= 2.70032689996e-5
+
+
+def test_the_output_noise_needs_the_factor_two() -> None:
+    # A solver that leans one way on D and the other way on D' moves 2 tolerance / strength.
+    plan = ObjectivePerturbation().plan(problem(), Budget(1.0, 1e-5))
+    reach = plan.tolerance / plan.strength
+    multiplier = gaussian_multiplier(plan.output.epsilon, plan.output.delta)
+    assert plan.noise.scale >= 2 * reach * multiplier
+    assert reach * multiplier < plan.noise.scale  # half of it would not cover the distance
+
+
+def test_row_weights_scale_noise_and_strength() -> None:
+    weighted = problem(bounds=Bounds(row_norm=1.0, classes=(0, 1), weight=3.0))
+    plan = ObjectivePerturbation(norm_guess=1e9).plan(weighted, Budget(1 / 0.99, 1e-5 / 0.99))
+    assert plan.strength == pytest.approx(3.0, rel=1e-9)
+    assert plan.scale == pytest.approx(11.1918949044, rel=1e-9)
+
+
+def test_intercept_counts_in_the_row_norm() -> None:
+    plan = ObjectivePerturbation(norm_guess=1e9).plan(
+        problem(intercept=1.0), Budget(1 / 0.99, 1e-5 / 0.99)
+    )
+    assert plan.strength == pytest.approx(2.0, rel=1e-9)
+    assert plan.scale == pytest.approx(5.27590985417, rel=1e-9)
+
+
+def test_scaling_rows_scales_the_noise() -> None:
+    one = ObjectivePerturbation(strength=5.0).plan(problem(), Budget(1.0, 1e-5))
+    longer = problem(bounds=Bounds(row_norm=3.0, classes=(0, 1)))
+    three = ObjectivePerturbation(strength=45.0).plan(longer, Budget(1.0, 1e-5))
+    assert three.scale == pytest.approx(3 * one.scale, rel=1e-9)
+
+
+# Every loss, set and regularizer that objective perturbation accepts runs and keeps its promises.
+
+REAL = Bounds(row_norm=1.0, label=(-1.0, 1.0))
+LOSSES = [
+    (Logistic(), Bounds(row_norm=1.0, classes=(0, 1)), "logistic"),
+    (HuberisedHinge(), Bounds(row_norm=1.0, classes=(0, 1)), "sharp"),
+    (Huber(threshold=0.5), REAL, "sharp"),
+    (SmoothedQuantile(quantile=0.2, width=0.5), REAL, "sharp"),
+    (Clipped(loss=Squared(), clip=1.0), REAL, "sharp"),
+    (Clipped(loss=Logistic(), clip=0.5), Bounds(row_norm=1.0, classes=(0, 1)), "sharp"),
+    (Poisson(limit=2.0), Bounds(row_norm=1.0, label=(0.0, 5.0)), "sharp"),
+    (Softmax(n_classes=3), Bounds(row_norm=1.0, classes=(0, 1, 2)), "sharp"),
+]
+
+
+@pytest.mark.parametrize(("loss", "bounds", "mode"), LOSSES, ids=lambda v: getattr(v, "name", ""))
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_every_smooth_loss_runs(
+    loss: Loss, bounds: Bounds, mode: str, delta: float, neighbours: str
+) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(60, 3))
+    labels = rng.integers(0, 3 if loss.outputs == 3 else 2, size=60)
+    task = problem(loss, bounds=bounds, n_features=3, n_rows=60, neighbours=neighbours)
+    plan = ObjectivePerturbation().plan(task, Budget(1.0, delta))
+    assert plan.mode == (mode if delta else "auto")
+    release = plan.run(ArraySource(rows, labels), Seeded(0))
+    assert release.weights.shape == task.shape
+    assert not release.guarantee.secure
+    assert release.guarantee.neighbours == neighbours
+    assert math.isfinite(plan.expected_excess)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"regularizer": L1(strength=2.0)},
+        {"regularizer": ElasticNet(l1=2.0, l2=1.0)},
+        {"regularizer": Ridge(strength=3.0), "constraint": L1Ball(radius=0.5)},
+        {"constraint": Simplex()},
+        {"constraint": Box(low=-0.1, high=0.1), "regularizer": L1(strength=1.0)},
+    ],
+    ids=["l1", "elastic-net", "ridge and l1 ball", "simplex", "l1 and box"],
+)
+def test_constraints_and_regularizers_cost_no_noise(changes: dict[str, object]) -> None:
+    rng = np.random.default_rng(2)
+    rows, labels = rng.normal(size=(80, 3)), rng.integers(0, 2, size=80)
+    task = problem(n_features=3, n_rows=80, **changes)
+    settings = ObjectivePerturbation(strength=4.0)
+    plan = settings.plan(task, Budget(1.0, 1e-5))
+    plain = settings.plan(problem(n_features=3, n_rows=80), Budget(1.0, 1e-5))
+    assert plan.scale == plain.scale
+    weights = plan.run(ArraySource(rows, labels), Seeded(0)).weights
+    assert np.allclose(task.constraint.project(weights), weights, atol=1e-12)
+
+
+def test_the_ridge_of_a_regularizer_counts_as_strength() -> None:
+    plan = ObjectivePerturbation().plan(
+        problem(regularizer=Ridge(strength=500.0)), Budget(1.0, 1e-5)
+    )
+    assert plan.strength == 500.0
+
+
+@pytest.mark.parametrize("mode", ["logistic", "sharp", "rkw23", "rkw23-tight", "kst12"])
+def test_modes_are_selectable_and_ordered(mode: str) -> None:
+    budget = Budget(1.0, 1e-5)
+    best = ObjectivePerturbation(strength=8.0).plan(problem(), budget)
+    plan = ObjectivePerturbation(mode=mode, strength=8.0).plan(problem(), budget)
+    assert plan.mode == mode
+    assert plan.scale >= best.scale * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("mode", ["logistic", "tight", "kst12", "cms11"])
+def test_pure_modes_are_selectable(mode: str) -> None:
+    plan = ObjectivePerturbation(mode=mode, strength=30.0).plan(problem(), Budget(1.0))
+    assert plan.scale >= 1.0 / 0.99 * (1 - 1e-12)
+
+
+def test_the_plan_meets_its_own_budget() -> None:
+    for budget in (Budget(0.1, 1e-6), Budget(1.0, 1e-5), Budget(8.0, 1e-6), Budget(1.0)):
+        guarantee = ObjectivePerturbation().plan(problem(), budget).guarantee
+        assert guarantee.event.delta(budget.epsilon) <= budget.delta * (1 + 1e-9) + 1e-15
+
+
+# Refusals, each with its reason.
+
+
+def test_refusals() -> None:
+    budget = Budget(1.0, 1e-5)
+    with pytest.raises(Incompatible, match="smooth loss"):
+        ObjectivePerturbation().plan(problem(Hinge()), budget)
+    with pytest.raises(MissingBound, match="unbounded"):
+        ObjectivePerturbation().plan(problem(Squared(), bounds=REAL), budget)
+    vectors = problem(EuclideanDistance(dim=2), n_features=1, bounds=Bounds(row_norm=1.0))
+    with pytest.raises(Incompatible, match="smooth loss"):
+        ObjectivePerturbation().plan(vectors, budget)
+    with pytest.raises(Incompatible, match="logistic"):
+        ObjectivePerturbation(mode="logistic").plan(problem(Huber(), bounds=REAL), budget)
+    with pytest.raises(Incompatible, match="prox"):
+        ObjectivePerturbation().plan(
+            problem(n_features=3, regularizer=L1(strength=1.0), constraint=Simplex()), budget
+        )
+    with pytest.raises(InvalidParameter, match="mode"):
+        ObjectivePerturbation(mode="sharpest").plan(problem(), budget)
+    with pytest.raises(BudgetTooSmall):
+        ObjectivePerturbation(mode="cms11", strength=0.5).plan(problem(), Budget(1.0))
+
+
+def test_the_shape_of_the_data_must_match_the_plan() -> None:
+    plan = ObjectivePerturbation().plan(problem(), Budget(1.0, 1e-5))
+    with pytest.raises(InvalidData, match="features"):
+        plan.run(ArraySource(np.ones((4, 2)), Y), Seeded(0))
+    with pytest.raises(InvalidData, match="rows"):
+        plan.run(ArraySource(X[:3], Y[:3]), Seeded(0))
+
+
+def test_a_secret_size_is_not_compared() -> None:
+    task = problem(neighbours="add-remove", n_rows=None)
+    plan = ObjectivePerturbation().plan(task, Budget(1.0, 1e-5))
+    assert plan.run(ArraySource(X[:3], Y[:3]), System()).guarantee.secure
+
+
+def test_a_public_size_is_needed() -> None:
+    with pytest.raises(MissingBound, match="n_rows"):
+        problem(n_rows=None)

@@ -1,0 +1,289 @@
+"""Bounded rows obey the declared bounds in real arithmetic, whatever the data."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from discreet.data import ArraySource, Bounding
+from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
+from discreet.losses import (
+    Clipped,
+    EuclideanDistance,
+    Huber,
+    Logistic,
+    Poisson,
+    Softmax,
+    Squared,
+)
+from discreet.types import Bounds
+
+ODD = [0.0, -0.0, 1e308, -1.7e308, 1e300, 5e-324, 1e-310, math.nan, math.inf, -math.inf, 1.0]
+values = st.one_of(st.sampled_from(ODD), st.floats(-1e3, 1e3), st.floats())
+matrices = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=values)
+
+
+def square(row: np.ndarray) -> Fraction:
+    return sum((Fraction(float(v)) ** 2 for v in row), Fraction(0))
+
+
+def dense(rows) -> np.ndarray:
+    return rows.X.toarray() if rows.sparse else rows.X
+
+
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(
+    X=matrices,
+    norm=st.floats(1e-3, 1e3),
+    intercept=st.sampled_from([0.0, 1.0, 7.3]),
+    ranges=st.sampled_from([None, (-1.0, 2.0), (-1e300, 1e300), (0.0, 1e-3)]),
+    sparse=st.booleans(),
+)
+def test_stored_rows_obey_the_norm_exactly(X, norm, intercept, ranges, sparse):
+    bounds = Bounds(row_norm=norm, features=ranges, classes=(0, 1))
+    bounding = Bounding.plan(bounds, X.shape[1], Logistic(), intercept=intercept)
+    source = ArraySource(sp.csr_array(X) if sparse else X, np.zeros(len(X)))
+    rows = bounding.apply(source)
+    stored = dense(rows)
+    assert np.isfinite(stored).all()
+    for i, row in enumerate(stored):
+        assert square(row[: X.shape[1]]) <= Fraction(norm) ** 2
+        assert square(row) <= Fraction(bounding.row_norm) ** 2
+        assert square(row) <= Fraction(float(rows.norms[i])) ** 2
+        readable = np.isfinite(X[i]).all()
+        assert rows.weight[i] == float(readable)
+        if not readable:
+            assert not row.any()
+        elif intercept:
+            assert row[-1] == intercept
+
+
+def test_the_exact_check_can_fail():
+    # Scaling to the bound itself, without a safety margin, exceeds it for some rows.
+    X = np.random.default_rng(0).standard_normal((200, 7))
+    scaled = X / np.linalg.norm(X, axis=1)[:, None]
+    assert any(square(row) > 1 for row in scaled)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_clipping_keeps_direction_and_leaves_short_rows_alone(sparse):
+    X = np.array([[3e300, 4e300], [3.0, 4.0], [0.25, 0.5], [0.0, 0.0]])
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic())
+    rows = bounding.apply(ArraySource(sp.csr_matrix(X) if sparse else X, np.zeros(4)))
+    np.testing.assert_allclose(dense(rows)[:2], [[0.6, 0.8]] * 2, rtol=1e-14)
+    np.testing.assert_array_equal(dense(rows)[2:], X[2:])
+
+
+def test_default_row_norm_comes_from_the_ranges():
+    bounding = Bounding.plan(Bounds(features=(-3, 5), classes=(0, 1)), 4, Logistic())
+    assert bounding.row_norm == pytest.approx(2.0)
+    assert bounding.row_norm >= 2.0
+
+
+def test_ranges_are_centred_only_when_zero_is_outside_and_an_intercept_exists():
+    bounds = Bounds(features=[(100.0, 200.0), (-2.0, 4.0)], classes=(0, 1))
+    X = np.array([[100.0, 4.0], [500.0, 0.0]])
+    with_intercept = Bounding.plan(bounds, 2, Logistic(), intercept=1.0)
+    rows = with_intercept.apply(ArraySource(X, [0, 1]))
+    np.testing.assert_allclose(rows.X, [[-1, 1, 1], [1, 0, 1]], rtol=1e-13)
+    rows = Bounding.plan(bounds, 2, Logistic()).apply(ArraySource(X, [0, 1]))
+    np.testing.assert_allclose(rows.X, [[0.5, 1], [1, 0]], rtol=1e-13)
+
+
+def test_sparse_rows_refuse_ranges_without_zero():
+    bounds = Bounds(features=[(1.0, 2.0), (0.0, 1.0)], classes=(0, 1))
+    bounding = Bounding.plan(bounds, 2, Logistic())
+    with pytest.raises(Incompatible, match="contain 0"):
+        bounding.apply(ArraySource(sp.csr_array(np.eye(2)), [0, 1]))
+
+
+def test_an_entry_stored_twice_in_a_sparse_row_counts_once():
+    X = sp.csr_array((np.array([0.9, 0.9]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    rows = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic()).apply(
+        ArraySource(X, [0])
+    )
+    assert square(dense(rows)[0]) <= 1
+    assert X.nnz == 2  # the user's matrix is left alone
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("label", [(-4.0, 10.0), (3.0, 9.0)])
+@pytest.mark.parametrize("intercept", [0.0, 2.5])
+def test_coefficients_predict_the_same_in_the_users_units(sparse, label, intercept):
+    rng = np.random.default_rng(1)
+    ranges = [(-3.0, 5.0), (0.0, 40.0)] + ([] if sparse else [(100.0, 200.0)])
+    low, high = np.array(ranges).T
+    X = rng.uniform(low, high, size=(20, len(ranges)))
+    bounds = Bounds(row_norm=50.0, features=ranges, label=label)
+    bounding = Bounding.plan(bounds, X.shape[1], Squared(), intercept=intercept)
+    y = rng.uniform(*label, size=20)
+    rows = bounding.apply(ArraySource(sp.csr_array(X) if sparse else X, y))
+    w = rng.standard_normal(bounding.dimension)
+    coef, constant = bounding.coefficients(w)
+    if not intercept:
+        assert constant == 0.0
+    # Residuals scale by the label scale whatever w is: the map is affine and consistent.
+    scaled, plain = rows.X @ w - rows.y, X @ coef + constant - y
+    scale = (label[1] - label[0]) / 2 if intercept else max(map(abs, label))
+    np.testing.assert_allclose(plain, scaled * scale, rtol=1e-10, atol=1e-10)
+
+
+def test_coefficients_of_several_outputs():
+    bounds = Bounds(row_norm=50.0, features=[(1.0, 3.0), (-2.0, 2.0)], classes="abc")
+    bounding = Bounding.plan(bounds, 2, Softmax(n_classes=3), intercept=2.0)
+    rng = np.random.default_rng(0)
+    X = rng.uniform([1, -2], [3, 2], size=(5, 2))
+    w = rng.standard_normal((3, 3))
+    coef, constant = bounding.coefficients(w)
+    assert coef.shape == (2, 3)
+    assert constant.shape == (3,)
+    rows = bounding.apply(ArraySource(X, list("abcab")))
+    np.testing.assert_allclose(X @ coef + constant, rows.X @ w, rtol=1e-12)
+    np.testing.assert_array_equal(rows.y, [0, 1, 2, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("classes", "y", "encoded", "weight"),
+    [
+        (("no", "yes"), ["yes", "no", "maybe"], [1, -1, -1], [1, 1, 0]),
+        ((5, 3), [3, 5, 4], [1, -1, -1], [1, 1, 0]),
+        ((0, 1), [0.0, 1.0, math.nan], [-1, 1, -1], [1, 1, 0]),
+        (("a", "b"), np.array(["b", None, "a"], dtype=object), [1, -1, -1], [1, 0, 1]),
+        (("a", "b"), [1, 2, 3], [-1, -1, -1], [0, 0, 0]),
+    ],
+)
+def test_sign_labels(classes, y, encoded, weight):
+    bounding = Bounding.plan(Bounds(row_norm=2.0, classes=classes), 1, Logistic(), intercept=1.0)
+    rows = bounding.apply(ArraySource(np.ones((3, 1)), y))
+    np.testing.assert_array_equal(rows.y, encoded)
+    np.testing.assert_array_equal(rows.weight, weight)
+    np.testing.assert_array_equal(rows.X, np.outer(weight, [1.0, 1.0]))
+
+
+def test_real_labels_are_clipped_and_scaled():
+    y = [-100.0, 0.0, 6.0, math.inf, math.nan]
+    bounds = Bounds(row_norm=1.0, label=(-2.0, 6.0))
+    rows = Bounding.plan(bounds, 1, Squared(), intercept=1.0).apply(ArraySource([[1]] * 5, y))
+    np.testing.assert_allclose(rows.y[:3], [-1, -0.5, 1])
+    np.testing.assert_array_equal(rows.weight, [1, 1, 1, 0, 0])
+    bounding = Bounding.plan(bounds, 1, Squared())
+    np.testing.assert_allclose(bounding.apply(ArraySource([[1]] * 5, y)).y[:3], [-1 / 3, 0, 1])
+    assert bounding.label_bound == 1.0
+
+
+def test_labels_without_a_range_pass_unchanged_when_the_loss_allows():
+    bounding = Bounding.plan(Bounds(row_norm=1.0), 1, Huber(threshold=1.0))
+    assert bounding.label_bound == math.inf
+    assert bounding.apply(ArraySource([[1]], [1e9])).y == [1e9]
+    with pytest.raises(MissingBound, match="label is not set"):
+        Bounding.plan(Bounds(row_norm=1.0), 1, Squared())
+
+
+def test_counts_and_vectors():
+    bounding = Bounding.plan(Bounds(row_norm=1.0, label=(0, 20)), 1, Poisson())
+    np.testing.assert_array_equal(
+        bounding.apply(ArraySource([[1]] * 3, [-4, 7, 99])).y, [0.0, 7.0, 20.0]
+    )
+    assert bounding.label_bound == 20.0
+    bounding = Bounding.plan(Bounds(row_norm=1.0), 1, EuclideanDistance(dim=2))
+    rows = bounding.apply(ArraySource([[1]] * 3, [[3e300, 4e300], [0.1, 0.2], [math.nan, 0]]))
+    np.testing.assert_allclose(rows.y, [[0.6, 0.8], [0.1, 0.2], [0, 0]], rtol=1e-14)
+    np.testing.assert_array_equal(rows.weight, [1, 1, 0])
+    assert all(square(row) <= 1 for row in rows.y)
+
+
+def test_weights_are_clipped():
+    bounds = Bounds(row_norm=1.0, classes=(0, 1), weight=3.0)
+    weight = [-1.0, 0.5, 99.0, math.nan]
+    rows = Bounding.plan(bounds, 1, Logistic()).apply(
+        ArraySource(np.ones((4, 1)), np.zeros(4), weight)
+    )
+    np.testing.assert_array_equal(rows.weight, [0, 0.5, 3, 0])
+    small = Bounds(row_norm=1.0, classes=(0, 1), weight=0.25)
+    rows = Bounding.plan(small, 1, Logistic()).apply(ArraySource(np.ones((2, 1)), [0, 1]))
+    np.testing.assert_array_equal(rows.weight, [0.25, 0.25])
+
+
+def test_gradient_caps_hold_for_the_stored_rows():
+    loss = Clipped(loss=Squared(), clip=0.5)
+    bounds = Bounds(row_norm=3.0, label=(-1.0, 1.0))
+    X = np.random.default_rng(0).standard_normal((300, 5)) * np.logspace(-3, 3, 300)[:, None]
+    rows = Bounding.plan(bounds, 5, loss, intercept=0.1).apply(ArraySource(X, np.ones(300)))
+    for row, cap in zip(rows.X, rows.y[:, 1], strict=True):
+        assert square(row) * Fraction(float(cap)) ** 2 <= Fraction(1, 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool, object])
+def test_number_types(dtype):
+    X = np.array([[1, 0], [0, 1]], dtype=dtype)
+    rows = Bounding.plan(Bounds(row_norm=9.0, classes=(0, 1)), 2, Logistic()).apply(
+        ArraySource(X, [0, 1])
+    )
+    assert rows.X.dtype == np.float64
+    assert rows.X.flags.c_contiguous
+    np.testing.assert_array_equal(rows.X, np.eye(2))
+
+
+def test_refusals_name_the_parameter_and_no_data():
+    with pytest.raises(MissingBound, match="row_norm is not set"):
+        Bounding.plan(Bounds(classes=(0, 1)), 2, Logistic())
+    with pytest.raises(MissingBound, match="classes is not set"):
+        Bounding.plan(Bounds(row_norm=1.0), 2, Logistic())
+    with pytest.raises(InvalidParameter, match="2 classes"):
+        Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1, 2)), 2, Logistic())
+    with pytest.raises(InvalidParameter, match="1e-100"):
+        Bounding.plan(Bounds(row_norm=1e-200, classes=(0, 1)), 2, Logistic())
+    with pytest.raises(InvalidParameter, match="3 ranges"):
+        Bounding.plan(Bounds(features=[(0, 1)] * 3, classes=(0, 1)), 2, Logistic())
+    with pytest.raises(InvalidData, match="two dimensions"):
+        ArraySource([1.0, 2.0])
+    with pytest.raises(InvalidData, match="one entry per row"):
+        ArraySource([[1.0], [2.0]], [1])
+    for bad in ([["secret"]], np.array([[1j]])):
+        with pytest.raises(InvalidData, match="real numbers") as caught:
+            ArraySource(bad)
+        assert "secret" not in str(caught.value)
+    bounding = Bounding.plan(Bounds(row_norm=1.0, label=(0, 1)), 1, Squared())
+    for source in (ArraySource([[1.0]], ["secret"]), ArraySource([[1.0]], [1], ["secret"])):
+        with pytest.raises(InvalidData) as caught:
+            bounding.apply(source)
+        assert "secret" not in str(caught.value)
+    with pytest.raises(InvalidData, match="no y"):
+        bounding.apply(ArraySource([[1.0]]))
+
+
+def test_every_row_is_mapped_on_its_own():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((9000, 3)), rng.integers(0, 2, 9000)
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 3, Logistic(), intercept=1.0)
+    before = bounding.apply(ArraySource(X, y))
+    X2, y2 = X.copy(), y.copy()
+    X2[5000], y2[5000] = math.inf, 7
+    after = bounding.apply(ArraySource(X2, y2))
+    same = np.arange(9000) != 5000
+    for name in ("X", "y", "weight", "norms"):
+        np.testing.assert_array_equal(getattr(before, name)[same], getattr(after, name)[same])
+    assert after.weight[5000] == 0
+    assert not after.X[5000].any()
+
+
+def test_dense_rows_take_one_copy():
+    X = np.random.default_rng(0).standard_normal((60_000, 40))
+    y = np.zeros(len(X))
+    bounding = Bounding.plan(
+        Bounds(row_norm=1.0, features=(-3, 3), classes=(0, 1)), 40, Logistic(), intercept=1.0
+    )
+    tracemalloc.start()
+    bounding.apply(ArraySource(X, y))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Labels, weights and norms take 3 / 40 of a copy.
+    assert peak <= 1.35 * X.nbytes
