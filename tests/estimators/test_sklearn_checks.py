@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.estimators import (

@@ -42,6 +42,11 @@ def word(bits, negative=False):
     return ONE | bits if negative else ONE - 1 - bits
 
 
+def joined(words):
+    """Return 64-bit words as one number."""
+    return mpmath.mpf(int("".join(f"{w:064b}" for w in words), 2))
+
+
 def normal_magnitude(v, start=None):
     """Return x with P(|N| > x) = v, at the working precision of mpmath."""
     x = mpmath.mpf(float(-special.ndtri_exp(float(mpmath.log(v / 2)))) if start is None else start)
@@ -156,18 +161,30 @@ def test_draws_agree_with_multi_precision_where_many_are_open(name):
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_tails_reach_beyond_the_first_word(name):
+@pytest.mark.parametrize("ratio", [2.0**10, 0.25, 0.125])
+def test_tails_reach_beyond_the_first_word(name, ratio):
     make, magnitude, _ = LAWS[name]
     for more in ([12345], [0, 12345], [0, 0, 0, 2**63]):
         script = Script([word(0), *more], then=Seeded(0))
-        drawn = make(2.0**10, Grid(1.0, 1.0)).sample((1,), script)[0]
+        drawn = make(ratio, Grid(1.0, 1.0)).sample((1,), script)[0]
         with mp.workprec(500):
-            v = mpmath.mpf(int("".join(f"{w:064b}" for w in more), 2)) / mpmath.mpf(2) ** (
-                63 + 64 * len(more)
-            )
-            expected = 2**10 * magnitude(v)
-        assert abs(drawn - expected) <= 0.75
-        assert drawn > 2**10 * float(magnitude(mpmath.mpf(2) ** -63))
+            v = joined(more) / mpmath.mpf(2) ** (63 + 64 * len(more))
+            assert abs(drawn - ratio * magnitude(v)) <= 0.5 + ratio / 12345
+            assert magnitude(v) > magnitude(mpmath.mpf(2) ** -64) + 0.1
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(("bits", "ratio"), [(3, 2.0**10), (2**30, 2.0**36), (2**36, 2.0**39)])
+def test_bits_not_yet_drawn_count_as_error(name, bits, ratio):
+    make, magnitude, _ = LAWS[name]
+    drawn = []
+    for more in (1, 2**64 - 2):
+        script = Script([word(bits), more], then=Seeded(0))
+        drawn.append(make(ratio, Grid(1.0, 1.0)).sample((1,), script)[0])
+        with mp.workprec(300):
+            v = joined([bits, more]) / mpmath.mpf(2) ** 127
+            assert abs(drawn[-1] - ratio * magnitude(v)) <= 0.500001
+    assert drawn[0] > drawn[1]
 
 
 def test_settle_does_not_depend_on_the_guess():
@@ -180,21 +197,36 @@ def test_settle_does_not_depend_on_the_guess():
 @pytest.mark.parametrize("degrees", [2, 3, 4, 7, 60, 61])
 def test_chi_is_enclosed_at_every_precision(degrees):
     chi = _Chi(degrees, Seeded(degrees))
-    rough, fine = chi.enclosure(95), chi.enclosure(300)
-    with mp.workprec(400):
-        uniform = [(mpmath.mpf(b) + 0.5) / mpmath.mpf(2) ** chi._length for b in chi._bits]
-        pairs, single = divmod(degrees, 2)
-        half = -sum(mpmath.log(x) for x in uniform[:pairs])
-        if single:
-            half -= mpmath.log(uniform[-2]) * mpmath.cos(mpmath.pi * uniform[-1]) ** 2
-        ideal = mpmath.sqrt(2 * half)
-        for (low, high), width in ((rough, 2.0**-90), (fine, 2.0**-290)):
-            low, high = mp.make_mpf(low), mp.make_mpf(high)
-            assert low <= ideal <= high
-            assert high - low < width * 100
-        assert abs(chi.value / ideal - 1) <= chi.error
-        assert abs(chi.value / ideal - 1) <= 16 * U
-        assert chi.error < 2.0**-43
+    rough, fine, late = chi.enclosure(95), chi.enclosure(300), chi.enclosure(96)
+    pairs, single = divmod(degrees, 2)
+    with mp.workprec(500):
+        # Every way to go on with the bits must stay inside.
+        for radial, turn in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            unit = mpmath.mpf(2) ** -chi._length
+            half = -sum(mpmath.log((b + radial) * unit) for b in chi._bits[:pairs])
+            if single:
+                b, angle = chi._bits[-2:]
+                cosine = mpmath.cos(mpmath.pi * (angle + turn) * unit)
+                half -= mpmath.log((b + radial) * unit) * cosine**2
+            ideal = mpmath.sqrt(2 * half)
+            for (low, high), width in ((rough, 2.0**-80), (fine, 2.0**-280), (late, 2.0**-80)):
+                low, high = mp.make_mpf(low), mp.make_mpf(high)
+                assert low <= ideal <= high
+                assert high - low < width
+            assert abs(chi.value / ideal - 1) <= min(chi.error, 16 * U)
+    assert chi.error < 2.0**-43
+
+
+def test_bits_of_the_radius_not_yet_drawn_count_as_error():
+    drawn = []
+    for more in (1, 2**64 - 2):
+        script = Script([5, word(2**62), more], then=Seeded(0))
+        drawn.append(GammaSphere(2.0**10, Grid(1.0, 1.0)).sample((1,), script)[0])
+        with mp.workprec(200):
+            chi = mpmath.sqrt(-2 * mpmath.log(joined([5, more]) / mpmath.mpf(2) ** 128))
+            expected = 2**10 * chi * normal_magnitude(mpmath.mpf(0.5))
+        assert abs(drawn[-1] - expected) <= 0.500001
+    assert drawn[0] > drawn[1]
 
 
 @pytest.mark.parametrize("negative", [False, True])
@@ -202,7 +234,7 @@ def test_sphere_coordinate_next_to_a_boundary_is_continued(negative):
     ratio, k = 2.0**20, 1_234_567
     radial = [int(w) for w in Seeded(9).words(4)]  # for p = 1: chi^2 = -2 log U
     with mp.workprec(500):
-        u = mpmath.mpf(int("".join(f"{w:064b}" for w in radial), 2)) / mpmath.mpf(2) ** 256
+        u = joined(radial) / mpmath.mpf(2) ** 256
         x = (k + mpmath.mpf(0.5)) / (ratio * mpmath.sqrt(-2 * mpmath.log(u)))
         edge = int(mpmath.floor(mpmath.erfc(x / mpmath.sqrt(2)) * mpmath.mpf(2) ** 191))
     first, second, third = edge >> 128, edge >> 64 & 2**64 - 1, edge & 2**64 - 1

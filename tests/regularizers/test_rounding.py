@@ -12,8 +12,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.regularizers import L1, ElasticNet, Group, Nuclear, Regularizer, Ridge, Zero
-from discreet.regularizers import combined_prox
+from discreet.regularizers import (
+    L1,
+    ElasticNet,
+    Group,
+    Nuclear,
+    Regularizer,
+    Ridge,
+    Zero,
+    combined_prox,
+)
 from discreet.sets import (
     AllSpace,
     Box,
@@ -24,7 +32,6 @@ from discreet.sets import (
     L2Ball,
     NuclearBall,
     Simplex,
-    VertexPolytope,
 )
 from discreet.sets.groups import group_labels
 from discreet.types import Array, unit_roundoff
@@ -53,19 +60,21 @@ def shrink_to(sizes: Exact, total: mpmath.mpf, always: bool = False) -> Exact:
 
 
 def clip(v: Exact, box: Box) -> Exact:
-    low, high = box.limits((len(v),))
-    return [min(max(a, lo), hi) for a, lo, hi in zip(v, map(float, low), map(float, high), strict=True)]
+    low, high = (side.tolist() for side in box.limits((len(v),)))
+    return [min(max(a, lo), hi) for a, lo, hi in zip(v, low, high, strict=True)]
 
 
 def grouped(v: Exact, groups: int | tuple[int, ...], change: Callable[[Exact], Exact]) -> Exact:
     labels = group_labels(groups, len(v))
-    norms = [norm([a for a, k in zip(v, labels, strict=True) if k == g]) for g in range(labels.max() + 1)]
+    members = [[a for a, k in zip(v, labels, strict=True) if k == g] for g in set(labels.tolist())]
+    norms = [norm(group) for group in members]
     new = change(norms)
     return [a * (new[k] / norms[k] if norms[k] else 0) for a, k in zip(v, labels, strict=True)]
 
 
 def singular(v: Exact, change: Callable[[Exact], Exact]) -> Exact:
-    left, values, right = mpmath.svd_r(mpmath.matrix(4, 3) + mpmath.matrix([v[i : i + 3] for i in range(0, 12, 3)]))
+    rows = mpmath.matrix([v[i : i + 3] for i in range(0, 12, 3)])
+    left, values, right = mpmath.svd_r(rows)
     new = change([values[i] for i in range(3)])
     out = left * mpmath.diag(new) * right
     return [out[i, j] for i in range(4) for j in range(3)]
@@ -96,10 +105,12 @@ def exact_projection(constraint: ConvexSet, w: Exact) -> Exact:
             if isinstance(ball, L2Ball):
                 if norm(clip(w, box)) <= ball.size:
                     return clip(w, box)
-                c = bisect(
-                    mpmath.mpf(0), mpmath.mpf(1), lambda c: norm(clip([c * a for a in w], box)) <= ball.size
-                )
-                return clip([c * a for a in w], box)
+
+                def scaled(c: mpmath.mpf) -> Exact:
+                    return clip([c * a for a in w], box)
+
+                zero, one = mpmath.mpf(0), mpmath.mpf(1)
+                return scaled(bisect(zero, one, lambda c: norm(scaled(c)) <= ball.size))
             total = ball.total  # type: ignore[attr-defined]
             inner = Box(low=max(0.0, box.low), high=box.high)  # type: ignore[type-var]
             t = bisect(
@@ -166,5 +177,16 @@ def test_rounding_of_every_prox(regularizer: Regularizer, constraint: ConvexSet)
             error = norm([mpmath.mpf(float(a)) - b for a, b in zip(v.ravel(), exact, strict=True)])
         size = float(np.linalg.norm(w) + np.linalg.norm(v))
         worst = max(worst, float(error) / (unit_roundoff() * size))
-    print("RATIO", regularizer, constraint, worst/(2*20))
     assert worst <= 2.0 * (12 + 8)
+
+
+def test_the_bound_needs_the_size_of_the_result() -> None:
+    """Near zero a simplex projects to something much larger than its argument."""
+    w = 1e-18 * np.arange(3.0)
+    v = Simplex().project(w)
+    with mpmath.workdps(60):
+        exact = exact_projection(Simplex(), [mpmath.mpf(float(a)) for a in w])
+        error = norm([mpmath.mpf(float(a)) - b for a, b in zip(v, exact, strict=True)])
+    slip = 2 * (3 + 8) * unit_roundoff()
+    assert error > slip * np.linalg.norm(w)
+    assert error <= slip * (np.linalg.norm(w) + np.linalg.norm(v))

@@ -11,13 +11,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from itertools import chain, groupby
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from discreet.accounting.conversions import rdp_delta, zcdp_profile
 from discreet.accounting.gaussian import gaussian_profile, least, two_sided
-from discreet.checks import nonnegative, positive
+from discreet.checks import integer, nonnegative, positive
 from discreet.errors import InvalidParameter
 from discreet.types import Array
 
@@ -107,7 +108,10 @@ def event_from_dict(values: Mapping[str, Any]) -> Curve:
         raise InvalidParameter(
             f"Event {kind!r} has fields {sorted(expected)}. Got {sorted(given)} instead."
         )
-    return cls.from_fields(given)
+    try:
+        return cls.from_fields(given)
+    except TypeError as error:
+        raise InvalidParameter(f"Event {kind!r} has a field of the wrong kind.") from error
 
 
 def epsilon_at(event: Event, delta: float) -> float:
@@ -122,9 +126,9 @@ def epsilon_at(event: Event, delta: float) -> float:
         raise InvalidParameter(f"delta must lie in [0, 1]. Got {delta!r} instead.")
     if event.delta(0.0) <= delta:
         return 0.0
-    found = least(lambda epsilon: event.delta(epsilon) <= delta, limit=1e4)
-    # Bisection stops an ulp away; prefer the short number when it is feasible too.
-    tidy = float(f"{found:.14g}")
+    found = least(lambda epsilon: event.delta(epsilon) <= delta, limit=1e4, accuracy=1e-12)
+    # Bisection stops just above; prefer the short number when it is feasible too.
+    tidy = float(f"{found:.10g}")
     return tidy if math.isfinite(found) and event.delta(tidy) <= delta else found
 
 
@@ -320,8 +324,11 @@ class Composed(Curve):
         return sum(event.rdp(order) for event in self.merged())
 
     def to_dict(self) -> dict[str, Any]:
-        return {"event": self.name, "events": [event.to_dict() for event in self.events]}
+        # Runs of equal events are stored once, as [times, event].
+        runs = [[len(list(run)), event.to_dict()] for event, run in groupby(self.events)]
+        return {"event": self.name, "events": runs}
 
     @classmethod
     def from_fields(cls, values: dict[str, Any]) -> Composed:
-        return cls(tuple(event_from_dict(event) for event in values["events"]))
+        runs = [(event_from_dict(event),) * integer("times", n) for n, event in values["events"]]
+        return cls(tuple(chain.from_iterable(runs)))

@@ -105,16 +105,18 @@ def folded_delta(epsilon: float, shift: float) -> float:
     return float(folded_profile(np.array([_real(epsilon)]), _shift(shift))[0])
 
 
-def least(feasible: Callable[[float], bool], start: float = 1.0, limit: float = 1e300) -> float:
+def least(
+    feasible: Callable[[float], bool], limit: float = 1e300, accuracy: float = 4e-16
+) -> float:
     """Return the smallest positive number that is feasible, from the feasible side.
 
     ``feasible`` must be monotone: once true, true for everything larger.
-    Returns infinity when nothing up to ``limit`` is feasible.
+    Returns infinity when nothing up to ``limit`` is feasible; ``accuracy`` is relative.
 
     >>> round(least(lambda v: v * v >= 2), 12)
     1.414213562373
     """
-    high = start
+    high = 1.0
     while not feasible(high):
         high *= 4
         if high > limit:
@@ -124,7 +126,7 @@ def least(feasible: Callable[[float], bool], start: float = 1.0, limit: float = 
         high, low = low, low / 4
         if low < 1e-300:
             return high
-    while high > low * (1 + 4e-16):
+    while high > low * (1 + accuracy):
         middle = math.sqrt(low * high)
         if not low < middle < high:
             break

@@ -83,7 +83,16 @@ class ObjectivePerturbation(Curve):
 
 
 class Mode(ABC):
-    """One way to calibrate objective perturbation, resting on one theorem."""
+    """One way to calibrate objective perturbation, resting on one theorem.
+
+    Examples
+    --------
+    >>> terms = LossTerms.logistic(radius=1.0)
+    >>> rule = MODES["logistic"]
+    >>> strength = rule.floor(terms, 1.0, "zero-out")
+    >>> round(rule.sigma(terms, 1.0, 1e-5, strength, "zero-out"), 6)
+    3.730632
+    """
 
     name: ClassVar[str]
     theorem: ClassVar[str]

@@ -19,7 +19,7 @@ from discreet.types import Array
 
 _TAIL = 1e-16
 _REACH = 300.0
-_STEPS = 200
+_STEPS = 100
 # Rounding of the Fourier transforms, per composition; measured well below.
 _ROUNDING = 1e-14
 
@@ -102,6 +102,7 @@ def _power(curve: Array, count: int) -> Array:
     return _best_split(whole, curve) if count % 2 else whole
 
 
+@lru_cache(maxsize=256)
 def _pure_epsilon(event: Event) -> float:
     """Return the smallest epsilon with delta exactly 0, or infinity."""
     if event.delta(_REACH) > 0:

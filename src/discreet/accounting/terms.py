@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from discreet.checks import integer, positive
+from discreet.errors import InvalidParameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,12 @@ class LossTerms:
         integer("rank", self.rank)
         object.__setattr__(self, "slopes", tuple(float(v) for v in self.slopes))
         object.__setattr__(self, "vertices", tuple(float(v) for v in self.vertices))
+        if not (self.smoothness >= 0 and self.trace >= 0):
+            raise InvalidParameter("smoothness and trace must be at least 0.")
+        # privacy: noise is scaled to lipschitz, so no slope or vertex may be longer.
+        reach = self.slopes if self.scalar else self.vertices
+        if not all(0 <= v <= self.lipschitz * (1 + 1e-12) for v in reach):
+            raise InvalidParameter("slopes and vertices must lie between 0 and lipschitz.")
 
     @classmethod
     def logistic(cls, *, radius: float, weight: float = 1.0) -> LossTerms:

@@ -12,7 +12,6 @@ Nothing here is released: only a point with a certificate leaves
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,11 +81,7 @@ class Point:
 def solve_smooth(objective: Objective, room: float) -> Array:
     """Return a point whose gradient certainly has norm at most ``room``."""
     start, metric = _warm_start(objective)
-
-    def done(point: Point, decrement: float) -> bool:
-        return settle(norm(point.gradient), point.error, room) if point.error < math.inf else False
-
-    return _descend(objective, start, metric, room, done).w
+    return _descend(objective, start, metric, room).w
 
 
 def _warm_start(objective: Objective) -> tuple[Array, Metric | None]:
@@ -95,57 +90,50 @@ def _warm_start(objective: Objective) -> tuple[Array, Metric | None]:
     if size > DENSE or objective.rows.n_rows < 20 * STRIDE * size:
         return np.zeros_like(objective.linear), None
     sample = objective.sample(STRIDE)
-    start, metric = _warm_start(sample)
-    # The sample's own minimiser is about this far from the true one: solving it further is vain.
-    enough = STRIDE * size / 16.0
     try:
-        point = _descend(sample, start, metric, 0.0, lambda _, decrement: decrement**2 <= enough)
+        point = _descend(sample, *_warm_start(sample), room=0.0)
     except NotCertified:
         return np.zeros_like(objective.linear), None
     return point.w, Metric.of(sample.hessian(point.w))
 
 
-def _descend(
-    objective: Objective,
-    w: Array,
-    metric: Metric | None,
-    room: float,
-    done: Callable[[Point, float], bool],
-) -> Point:
-    """Take Newton steps until ``done``, given a point and the size of its Newton step."""
-    dense = w.size <= DENSE
+def _descend(objective: Objective, w: Array, metric: Metric | None, room: float) -> Point:
+    """Take Newton steps down to a certified gradient of ``room``; roughly if that is 0."""
     # A Hessian costs about this many gradients.
     price = 2.0 + w.size / 40.0
     value, gradient = objective.evaluate(w)
-    point, certify = Point(w, value, gradient), False
+    point, certify, exact = Point(w, value, gradient), False, False
     for _ in range(STEPS):
-        if dense:
-            metric = metric or Metric.of(objective.hessian(point.w))
-            step = -metric.solve(point.gradient)
-        else:
-            step = -_conjugate_gradients(objective, point)
-        decrement = math.sqrt(max(-float(np.sum(step * point.gradient)), 0.0))
-        if done(point, decrement):
+        if point.error < math.inf and settle(norm(point.gradient), point.error, room):
             return point
-        # Once a step changes the value by less than its rounding, values are of no use; gradients
-        # with a certificate cost the same and are what is needed in the end.
-        certify = certify or decrement**2 <= 1e-9 * (1.0 + abs(point.value))
+        if w.size > DENSE:
+            step, exact = -_conjugate_gradients(objective, point), True
+        else:
+            if metric is None:
+                metric, exact = Metric.of(objective.hessian(point.w)), True
+            step = -metric.solve(point.gradient)
+        decrement = max(-float(np.sum(step * point.gradient)), 0.0)
+        # A sample's minimiser is much further than this from the true one: going on is vain.
+        if room == 0.0 and decrement <= w.size:
+            return point
         if point.error == math.inf and norm(point.gradient) <= 0.5 * room:
             point = Point(point.w, point.value, *objective.certified(point.w))
             continue
-        new = _line_search(objective, point, step, certify and room > 0, room)
+        # Once a step changes the value by less than its rounding, values are of no use; gradients
+        # with a certificate cost the same and are what is needed in the end.
+        certify = certify or (room > 0.0 and decrement <= 1e-9 * (1.0 + abs(point.value)))
+        new = _line_search(objective, point, step, certify, room)
         if new is None:
-            if certify and (metric is None or not metric.pairs):
+            if exact and (certify or room == 0.0):
                 raise failed()
-            certify, metric = True, None
+            certify, metric = room > 0.0, None
             continue
         if metric is not None:
-            old = point.gradient
-            metric.learn(new.w - point.w, new.gradient - old)
-            rate = norm(new.gradient) / max(norm(old), 1e-300)
+            metric.learn(new.w - point.w, new.gradient - point.gradient)
+            rate = norm(new.gradient) / max(norm(point.gradient), 1e-300)
             if _worth_refreshing(rate, norm(new.gradient), room, price):
                 metric = None
-        point = new
+        point, exact = new, False
     raise failed()
 
 
@@ -192,7 +180,7 @@ def _line_search(
 def _conjugate_gradients(objective: Objective, point: Point) -> Array:
     """Return an approximate solution ``d`` of ``H d = gradient``."""
     g = point.gradient
-    goal = min(0.1, math.sqrt(norm(g)) * 1e-3 + 1e-3) * norm(g)
+    goal = 0.03 * norm(g)
     d, r = np.zeros_like(g), g.copy()
     direction, square = r.copy(), float(np.sum(r * r))
     for _ in range(200):

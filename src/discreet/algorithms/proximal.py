@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.algorithms.newton import DENSE, STEPS
 from discreet.algorithms.objective import Objective, failed, norm, settle
+from discreet.data import prox_error
 from discreet.types import Array, unit_roundoff
 
 Prox = Callable[[Array, float], Array]
@@ -39,13 +40,17 @@ def certify(
     objective: Objective, prox: Prox, w: Array, gradient: Array, curvature: float, room: float
 ) -> Array | None:
     """Return the proximal point of ``w`` if it is certainly within ``room``, else None."""
+    bend = objective.smoothness(w)
+    # A step about as long as the point at most: rounding errors grow with it.
+    curvature = max(curvature, min(bend, norm(gradient) / max(norm(w), 1e-300)))
     v = w - gradient / curvature
     t = prox(v, 1.0 / curvature)
     exact, error = objective.certified(t)
     u = unit_roundoff()
-    # privacy: a computed prox is this close to the true one; see the tests of every prox.
-    slip = 2.0 * (t.size + 8) * u * norm(v)
-    bend = objective.smoothness(t) + 2.0 * curvature + objective.strength
+    # privacy: the true prox is at most this far from the computed one, so the gradient there
+    # differs by at most the smoothness times it.
+    slip = prox_error(t.size) * (norm(v) + norm(t))
+    bend = objective.smoothness(t) + curvature + objective.strength
     error += slip * bend + 4.0 * u * (norm(exact) + curvature * norm(v - t))
     residual = norm(exact + curvature * (v - t)) * (1.0 + (t.size + 4) * u)
     return t if settle(residual, error, room) else None

@@ -71,9 +71,8 @@ def run(args: argparse.Namespace) -> None:
     print(f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n")
     print(describe(plan))
     print("\nwhat epsilon buys\n")
-    print(
-        f"{'epsilon':>9}  {'noise scale':>12}  {'strength':>10}  expected error per row <=  algorithm"
-    )
+    heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
+    print("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
     for factor in FACTORS:
         model.set_params(epsilon=factor * args.epsilon)
         print(_row(model, n_features, args.rows, chosen=factor == 1.0))

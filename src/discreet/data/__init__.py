@@ -2,7 +2,7 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding
-from discreet.data.rows import Rows, certificate_error
+from discreet.data.rows import Rows, certificate_error, prox_error
 from discreet.data.source import ArraySource, RawBlock, Source
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "block_rows",
     "certificate_error",
     "gamma",
+    "prox_error",
 ]

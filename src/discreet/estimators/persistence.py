@@ -7,6 +7,7 @@ the guarantee. It never holds a seed: with it anyone could subtract the noise.
 from __future__ import annotations
 
 import json
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,7 +16,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Guarantee
+from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidParameter
+from discreet.regularizers import REGULARIZERS
+from discreet.sets import SETS
 from discreet.types import Bounds
 
 FORMAT = "discreet-model"
@@ -78,10 +82,7 @@ class Portable:
         kind = MODELS.get(content["estimator"])
         if kind is None or not issubclass(kind, cls):
             raise InvalidParameter(f"{content['estimator']!r} is not a model of this library.")
-        parameters = dict(content["parameters"])
-        if parameters.get("bounds") is not None:
-            parameters["bounds"] = Bounds.of(_tuples(parameters["bounds"]))
-        model = kind(**parameters)
+        model = kind(**{k: _parameter(v) for k, v in content["parameters"].items()})
         for name, value in content["model"].items():
             if name not in (*cls._arrays, *cls._plain):
                 raise InvalidParameter(f"A model file has no field {name!r}.")
@@ -113,30 +114,47 @@ def load(path: str | Path) -> Any:
     return Portable.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
+def _parts() -> dict[str, Any]:
+    """Every part that may stand in a parameter, by class name."""
+    tables = (SETS, REGULARIZERS)
+    parts = {type(part).__name__: type(part) for table in tables for part in table.values()}
+    return {"Bounds": Bounds, **parts, **{kind.__name__: kind for kind in ALGORITHMS.values()}}
+
+
 def _plain(value: Any) -> Any:
     """Return ``value`` as JSON values; refuse what has no faithful form."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, Bounds):
-        return value.to_dict()
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
+    if is_dataclass(value) and _parts().get(type(value).__name__) is type(value):
+        held = {
+            f.metadata.get("argument", f.name): _plain(getattr(value, f.name))
+            for f in fields(value)
+        }
+        return {"part": type(value).__name__, **held}
     raise InvalidParameter(
-        f"A parameter of type {type(value).__name__} cannot be saved as JSON. Pickle the model "
-        "instead, or pass the parameter by name."
+        f"A parameter of type {type(value).__name__} is not a part of this library, so it cannot "
+        "be saved as JSON. Pickle the model instead."
     )
 
 
-def _tuples(bounds: dict[str, Any]) -> dict[str, Any]:
-    """Turn JSON lists of bounds back into tuples."""
-
-    def deep(value: Any) -> Any:
-        return tuple(deep(v) for v in value) if isinstance(value, list) else value
-
-    return {k: deep(v) for k, v in bounds.items()}
+def _parameter(value: Any) -> Any:
+    """Turn JSON values back into what a constructor takes."""
+    if isinstance(value, dict) and "part" in value:
+        held = {k: _parameter(v) for k, v in value.items() if k != "part"}
+        kind = _parts().get(value["part"])
+        if kind is None:
+            raise InvalidParameter(f"{value['part']!r} is not a part of this library.")
+        return kind(**held)
+    if isinstance(value, list):
+        return tuple(_parameter(v) for v in value)
+    if isinstance(value, dict):
+        return {k: _parameter(v) for k, v in value.items()}
+    return value

@@ -48,4 +48,4 @@ class Regularizer(ABC):
 
     @abstractmethod
     def prox(self, w: Array, step: float) -> Array:
-        """Return the ``v`` that minimises ``step * value(v) + ||v - w||^2 / 2``."""
+        """Return the ``v`` that minimises ``step * value(v) + ||v - w||^2 / 2``, by a formula."""

@@ -55,8 +55,9 @@ def combined_prox(regularizer: Regularizer, constraint: ConvexSet) -> Prox:
     """Return the exact prox of ``regularizer`` restricted to ``constraint``.
 
     The function returned maps ``(w, step)`` to the ``v`` in the set that
-    minimises ``step * regularizer(v) + ||v - w||^2 / 2``. Exact means up to
-    the rounding of a projection; a pair without a proof is refused.
+    minimises ``step * regularizer(v) + ||v - w||^2 / 2``. Exact means within
+    ``2 (dim + 8) u (||w|| + ||v||)``, ``u`` the unit roundoff. A pair without a
+    proof is refused.
 
     Examples
     --------
@@ -80,20 +81,23 @@ def combined_prox(regularizer: Regularizer, constraint: ConvexSet) -> Prox:
 
 
 def _kernel_prox(kernel: Regularizer, constraint: ConvexSet) -> Prox:
-    pair = (type(kernel), type(constraint))
+    if type(kernel) is Indicator:
+        return _kernel_prox(Zero(), Intersection(sets=(kernel.constraint, constraint)))
+    if not constraint.closed_form:
+        raise Incompatible(
+            f"Projection on the {constraint.name} constraint is iterative, and the privacy "
+            "certificate needs a bound on its rounding. Use a box, a ball or a simplex."
+        )
     if type(constraint) is AllSpace:
         return kernel.prox
     if type(kernel) is Zero:
         return lambda w, step: constraint.project(w)
-    if type(kernel) is Indicator:
-        both = Intersection(sets=(kernel.constraint, constraint))
-        return lambda w, step: both.project(w)
-    if pair in _PROJECT_AFTER_PROX:
+    if (type(kernel), type(constraint)) in _PROJECT_AFTER_PROX:
         return lambda w, step: constraint.project(kernel.prox(w, step))
     known = sorted(c.__name__ for r, c in _PROJECT_AFTER_PROX if type(kernel) is r)
     raise Incompatible(
         f"The {kernel.name} penalty has no exact prox on the {constraint.name} constraint, and the "
         "privacy certificate needs an exact one. "
         + (f"{kernel.name} works with {', '.join(known)} or no constraint. " if known else "")
-        + "The zero and ridge penalties work with every constraint."
+        + "The zero and ridge penalties work with every closed-form constraint."
     )

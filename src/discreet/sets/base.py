@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.integrate import quad
@@ -33,6 +33,15 @@ class ConvexSet(ABC):
     @abstractmethod
     def name(self) -> str:
         """The name under which the set is known."""
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether projection is a formula, not an iteration.
+
+        Certificates rely on it: the computed projection ``v`` of ``w`` is then within
+        ``2 (dim + 8) u (||w|| + ||v||)`` of the true one, ``u`` the unit roundoff.
+        """
+        return False
 
     @abstractmethod
     def project(self, w: Array) -> Array:
@@ -70,7 +79,8 @@ class Ball(ConvexSet):
     4.0
     """
 
-    size: float
+    # ``radius`` is already the method; files store the field under the constructor's word.
+    size: float = field(metadata={"argument": "radius"})
 
     def __init__(self, *, radius: float) -> None:
         object.__setattr__(self, "size", positive("radius", radius))

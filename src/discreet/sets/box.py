@@ -33,6 +33,7 @@ class Box(ConvexSet):
     low: Limit = -1.0
     high: Limit = 1.0
     name: ClassVar[str] = "box"
+    closed_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for side in ("low", "high"):

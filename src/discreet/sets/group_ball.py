@@ -30,6 +30,7 @@ class GroupBall(Ball):
 
     groups: Groups
     name: ClassVar[str] = "group-ball"
+    closed_form: ClassVar[bool] = True
 
     def __init__(self, *, radius: float, groups: Groups) -> None:
         super().__init__(radius=radius)

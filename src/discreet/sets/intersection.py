@@ -57,6 +57,10 @@ class Intersection(ConvexSet):
             )
         object.__setattr__(self, "parts", parts)
 
+    @property
+    def closed_form(self) -> bool:
+        return all(part.closed_form for part in self.parts)
+
     def project(self, w: Array) -> Array:
         if len(self.parts) == 1:
             return self.parts[0].project(w)

@@ -31,6 +31,7 @@ class L1Ball(Ball, Polytope):
     """
 
     name: ClassVar[str] = "l1-ball"
+    closed_form: ClassVar[bool] = True
 
     def project(self, w: Array) -> Array:
         size = np.abs(w)

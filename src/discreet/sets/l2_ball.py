@@ -25,6 +25,7 @@ class L2Ball(Ball):
     """
 
     name: ClassVar[str] = "l2-ball"
+    closed_form: ClassVar[bool] = True
 
     def project(self, w: Array) -> Array:
         norm = float(np.linalg.norm(w))

@@ -25,6 +25,7 @@ class Simplex(Polytope):
 
     total: float = 1.0
     name: ClassVar[str] = "simplex"
+    closed_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive("total", self.total)

@@ -20,7 +20,9 @@ class VertexPolytope(Polytope):
     """The convex hull of ``points``, one tuple of coordinates per vertex.
 
     Projection follows Wolfe's finite active-set method and stops only when no
-    vertex improves the point beyond rounding. The Gaussian width is bounded by
+    vertex improves the point beyond rounding. How closely it is then rounded
+    depends on the shape of the polytope, so certified solvers do not use it;
+    linear oracles are exact. The Gaussian width is bounded by
     ``max ||v|| * min(sqrt(2 ln(2 m)), sqrt(p))`` for m vertices.
 
     References

@@ -1,0 +1,34 @@
+"""Ridge regression on public diabetes data: what a larger epsilon buys."""
+
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import train_test_split
+
+from discreet import Bounds, PrivateRidge
+
+RANGES = [
+    (18, 80),  # age
+    (1, 2),  # sex
+    (15, 45),  # body-mass index
+    (60, 140),  # blood pressure
+    (90, 310),  # total cholesterol
+    (40, 250),  # low-density lipoproteins
+    (20, 100),  # high-density lipoproteins
+    (2, 10),  # their ratio
+    (3, 6.5),  # log of triglycerides
+    (55, 125),  # blood sugar
+]
+bounds = Bounds(features=RANGES, label=(25, 350))
+
+X, y = load_diabetes(return_X_y=True, scaled=False)
+X_fit, X_test, y_fit, y_test = train_test_split(X, y, random_state=0)
+
+# Before any row is read: noise and expected error of the fit.
+plan = PrivateRidge(epsilon=1.0, delta=1e-5, bounds=bounds).plan(n_features=10, n_rows=len(X_fit))
+for name, value in plan.facts().items():
+    print(f"{name}: {value}")
+
+for epsilon in (1.0, 3.0, 10.0):
+    model = PrivateRidge(epsilon=epsilon, delta=1e-5, bounds=bounds).fit(X_fit, y_fit)
+    print(f"epsilon {epsilon:4g}: R2 {model.score(X_test, y_test):.2f}")
+print(f"not private:  R2 {Ridge().fit(X_fit, y_fit).score(X_test, y_test):.2f}")

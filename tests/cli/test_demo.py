@@ -1,0 +1,44 @@
+"""``discreet demo``: small here, but the whole way."""
+
+import json
+
+from discreet import load
+
+
+def test_demo_writes_everything_it_says(folder, run):
+    code, out, err = run("demo --out here --epsilon 1 8 --fits 2 --seed 1")
+    assert code == 0
+    assert err == ""
+    assert "This data is public" in out
+    assert "not private" in out
+    assert "epsilon = 1, delta = 1e-05 per row" in out
+    written = {path.name for path in (folder / "here").iterdir()}
+    assert written == {"accuracy.png", "card.txt", "card.json", "model.json"}
+    assert "column worst radius: 5 to 30" in (folder / "here" / "card.txt").read_text()
+    card = json.loads((folder / "here" / "card.json").read_text())
+    assert card["guarantee"] == load(folder / "here" / "model.json").guarantee_.to_dict()
+
+
+def test_accuracy_approaches_the_non_private_model(folder, run):
+    _, out, _ = run("demo --epsilon 100 --fits 1 --seed 1")
+    accuracy = {
+        name: float(line.split(name)[1].split("%")[0])
+        for line in out.splitlines()
+        for name in ("   100", "not private", "guessing")
+        if name in line and "%" in line
+    }
+    assert accuracy["not private"] - 5 < accuracy["   100"]
+    assert accuracy["guessing"] + 20 < accuracy["   100"]
+
+
+def test_demo_without_matplotlib_says_so_and_goes_on(folder, run, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    code, out, err = run("demo --epsilon 1 --fits 1 --seed 1")
+    assert code == 0
+    assert "discreet[plot]" in err
+    assert "Written to demo: model.json" in out
+
+
+def test_bad_settings_are_refused(folder, run):
+    assert run("demo --fits 0")[0] == 1
+    assert run("demo --epsilon 0 --fits 1")[0] == 1

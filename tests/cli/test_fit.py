@@ -1,0 +1,234 @@
+"""``discreet fit``: what it writes, what it says, what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, PrivateLogisticRegression, load
+
+FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json"
+SECRET = "987654.321"
+
+
+def save(path, rows):
+    path.write_text("\n".join(",".join(row) for row in rows) + "\n")
+
+
+def encoded(rows):
+    body = rows[1:]
+    X = [[float(r[1]), float(r[2]), r[3] == "office", r[3] == "field"] for r in body]
+    return np.array(X, dtype=float), np.array([r[4] for r in body])
+
+
+BOUNDS = Bounds(
+    row_norm=3**0.5, features=[(20, 80), (0, 60), (-1, 1), (-1, 1)], classes=("no", "yes")
+)
+
+
+def test_model_equals_the_estimator_on_the_encoded_rows(folder, run, rows):
+    code, out, err = run(FIT + " --seed 5 --card card.txt")
+    assert code == 0
+    assert "epsilon = 1, delta = 1e-06 per row" in out
+    assert err.splitlines() == [
+        "reading data.csv",
+        "  300 rows",
+        "fitting",
+        "model written to model.json",
+        "card written to card.txt",
+    ]
+    expected = PrivateLogisticRegression(bounds=BOUNDS, random_state=5).fit(*encoded(rows))
+    model = load("model.json")
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.intercept_, expected.intercept_)
+    assert model.guarantee_ == expected.guarantee_
+
+
+def test_files_hold_neither_data_nor_seed(folder, run):
+    run(FIT + " --seed 5 --card card.txt")
+    text = (folder / "model.json").read_text()
+    assert SECRET not in text + (folder / "card.txt").read_text()
+    content = json.loads(text)
+    assert content["parameters"].get("random_state") is None
+    assert content["schema"]["columns"]["age"] == {"range": [20.0, 80.0]}
+    assert content["target"] == "rich"
+
+
+@pytest.mark.parametrize("model", ["ridge", "huber", "elastic-net"])
+def test_regressors(folder, run, model):
+    code, out, _ = run(FIT.replace("rich", "hours") + f" --model {model} --quiet")
+    assert code == 0
+    assert "epsilon = 1" in out
+    assert load("model.json").n_features_in_ == 5  # age, two jobs, two answers
+
+
+def test_default_model_follows_the_target(folder, run):
+    run(FIT)
+    assert json.loads((folder / "model.json").read_text())["estimator"].endswith("Regression")
+    run(FIT.replace("rich", "age"))
+    assert json.loads((folder / "model.json").read_text())["estimator"] == "PrivateRidge"
+
+
+def test_numeric_classes_match_by_value(folder, run, rows):
+    for row in rows[1:]:
+        row[4] = {"no": "0", "yes": "1.0"}[row[4]]
+    save(folder / "data.csv", rows)
+    schema = (folder / "schema.toml").read_text().replace('["no", "yes"]', "[0, 1]")
+    (folder / "schema.toml").write_text(schema)
+    assert run(FIT)[0] == 0
+    assert load("model.json").classes_.tolist() == [0, 1]
+
+
+def test_size_is_not_shown_under_add_remove(folder, run):
+    schema = (folder / "schema.toml").read_text()
+    (folder / "schema.toml").write_text('neighbours = "add-remove"\nn_rows = 250\n' + schema)
+    code, out, err = run(FIT)
+    assert code == 0
+    assert "neighbours: add-remove" in out
+    assert "300" not in out + err + (folder / "model.json").read_text()
+
+
+# Blank rows.
+
+
+def blank_schema(folder, extra=""):
+    schema = (folder / "schema.toml").read_text()
+    (folder / "schema.toml").write_text(f'missing = "blank"\n{extra}' + schema)
+
+
+@pytest.mark.parametrize("bad", [(1, ""), (1, "abc"), (2, "inf"), (3, "sea"), (4, "?")])
+def test_unreadable_cell_is_refused_by_column_and_can_be_blank(folder, run, rows, bad):
+    place, cell = bad
+    rows[10][place] = cell
+    save(folder / "data.csv", rows)
+    code, _, err = run(FIT)
+    assert code == 1
+    assert f"Column '{rows[0][place]}' has a cell that is missing" in err
+    assert "10" not in err.replace("missing", "")
+    assert not (folder / "model.json").exists()
+    blank_schema(folder)
+    assert run(FIT)[0] == 0
+
+
+def test_blank_rows_count_for_nothing_and_leave_the_plan_alone(folder, run, rows):
+    blank_schema(folder)
+    rows[3][1], rows[4] = "", ["only", "two"]
+    save(folder / "data.csv", rows)
+    code, out, err = run(FIT + " --seed 3")
+    assert code == 0
+    assert "  300 rows" in err
+    assert "neighbours: zero-out" in out
+    kept = encoded([rows[0], *rows[1:3], *rows[5:]])
+    expected = PrivateLogisticRegression(
+        bounds=BOUNDS, neighbours="add-remove", n_rows=300, random_state=3
+    ).fit(*kept)
+    model = load("model.json")
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.guarantee_.event == expected.guarantee_.event
+    assert model.guarantee_.under("add-remove") is None
+    assert (model.neighbours, model.n_rows) == ("zero-out", None)
+
+
+def test_calibration_is_the_same_whether_or_not_a_row_is_blank(folder, run, rows):
+    blank_schema(folder)
+    run(FIT)
+    full = load("model.json").guarantee_
+    rows[3][1] = ""
+    save(folder / "data.csv", rows)
+    run(FIT)
+    assert load("model.json").guarantee_ == full
+
+
+def test_blank_needs_a_relation_with_blank_rows(folder, run):
+    blank_schema(folder, 'neighbours = "replace-one"\n')
+    code, _, err = run(FIT)
+    assert code == 1
+    assert "missing = 'blank' needs neighbours" in err
+
+
+def test_blank_does_not_go_with_bolt_on(folder, run):
+    blank_schema(folder)
+    code, _, err = run(FIT + " --algorithm bolt-on")
+    assert code == 1
+    assert "bolt-on has no blank rows" in err
+
+
+# Refusals, all before anything is written.
+
+
+def replaced(old, new):
+    return lambda folder: (folder / "schema.toml").write_text(
+        (folder / "schema.toml").read_text().replace(old, new)
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (replaced("[columns]", "[colums]"), "Did you mean 'columns'?"),
+        (replaced("[columns]", "columns = 3\n[x]"), "A schema has no key 'x'"),
+        (replaced("range = [20, 80]", "range = [80, 20]"), "column 'age' must have low < high"),
+        (replaced("range = [20, 80]", "range = [20]"), "must be a pair (low, high)"),
+        (replaced("range = [20, 80]", "ranges = [20, 80]"), "Column 'age' needs either range"),
+        (replaced('["office", "field"]', '["office"]'), "at least two categories"),
+        (replaced('["office", "field"]', '["office", "office"]'), "declares a category twice"),
+        (replaced('["office", "field"]', '["office", 1]'), "all text or all numbers"),
+        (replaced("[columns]", "row_norm = -1\n[columns]"), "row_norm must be finite"),
+        (replaced("[columns]", 'neighbours = "add-remove"\n[columns]'), "n_rows = ..."),
+        (replaced("[columns]", 'missing = "drop"\n[columns]'), "missing must be one of"),
+        (replaced("rich =", "poor ="), "The schema declares no column 'rich'"),
+        (replaced("age =", "wage ="), "data.csv has no column 'wage'"),
+        (replaced("[columns]", "]["), "schema.toml: "),
+        (lambda folder: (folder / "schema.toml").unlink(), "No such file or directory"),
+        (lambda folder: (folder / "data.csv").unlink(), "No such file or directory"),
+        (lambda folder: (folder / "data.csv").write_text(""), "has no column 'age'"),
+        (lambda folder: (folder / "data.csv").write_bytes(b"age,\xff\xfe\n"), "UTF-8"),
+        (
+            lambda folder: (folder / "data.csv").write_text("age,hours,job,rich\n"),
+            "has no row that can be used",
+        ),
+        (
+            lambda folder: (folder / "data.csv").write_text("age,age,hours,job,rich\n"),
+            "more than one column 'age'",
+        ),
+        (
+            lambda folder: (folder / "data.csv").write_text(f'age,hours,job,rich\n"{SECRET}"x,1\n'),
+            "cannot be read as comma-separated text",
+        ),
+    ],
+)
+def test_refusals_are_one_clean_line(folder, run, damage, message):
+    damage(folder)
+    code, out, err = run(FIT + " --quiet")
+    assert code == 1
+    assert message in err
+    assert err.startswith("discreet: ")
+    assert err.count("\n") == 1
+    assert out == ""
+    assert not (folder / "model.json").exists()
+
+
+def test_file_without_header_shows_no_row(folder, run, rows):
+    rows[1][1] = SECRET
+    save(folder / "data.csv", rows[1:])
+    code, _, err = run(FIT)
+    assert code == 1
+    assert "The first line of the file must name its columns" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--epsilon -1", "epsilon must be finite and positive"),
+        ("--epsilon nan", "epsilon must be finite and positive"),
+        ("--delta 1", "delta must be below 1"),
+        ("--model ridge", "Model 'ridge' does not fit the target"),
+        ("--out nowhere/model.json", "does not exist"),
+        ("--card nowhere/card.txt", "does not exist"),
+    ],
+)
+def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, message):
+    code, _, err = run(f"{FIT} {options}")
+    assert code == 1
+    assert message in err
+    assert "reading" not in err

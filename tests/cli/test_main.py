@@ -1,0 +1,62 @@
+"""The command as a whole: help, exit codes, and what stays unsaid."""
+
+import subprocess
+import sys
+
+import pytest
+
+from discreet.cli import card
+from discreet.cli.main import main
+
+VERBS = ("demo", "plan", "fit", "predict", "card")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_teaches_by_examples(verb, capsys):
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"discreet {verb}" in out.split("examples:")[1]
+
+
+def test_main_help_names_every_verb_and_the_exit_codes(capsys):
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"    {verb}" in out for verb in VERBS)
+    assert "exit codes:" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "required: verb"),
+        ("fti data.csv", "Did you mean 'fit'?"),
+        ("plan --model lgistic --rows 9 --epsilon 1", "Did you mean 'logistic'?"),
+        ("plan --rows many --epsilon 1", "--rows"),
+        ("fit data.csv --target x --eps 1 --schema s --out m", "--epsilon"),
+    ],
+)
+def test_wrong_command_lines_leave_with_2(line, message, capsys):
+    assert main(line.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_messages_of_other_libraries_are_withheld(monkeypatch, capsys):
+    def broken(args):
+        raise ValueError("could not convert string to float: '987654.321'")
+
+    monkeypatch.setattr(card, "run", broken)
+    monkeypatch.delenv("DISCREET_DEBUG", raising=False)
+    assert main(["card", "model.json"]) == 1
+    err = capsys.readouterr().err
+    assert "unexpected ValueError" in err
+    assert "987654.321" not in err
+    monkeypatch.setenv("DISCREET_DEBUG", "1")
+    with pytest.raises(ValueError, match="could not convert"):
+        main(["card", "model.json"])
+
+
+def test_command_is_installed():
+    code = "import sys; from discreet.cli.main import main; sys.exit(main(['fti']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Did you mean 'fit'?" in done.stderr

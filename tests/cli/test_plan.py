@@ -1,0 +1,64 @@
+"""``discreet plan``: prices without data."""
+
+import pytest
+
+from discreet import Bounds, PrivateLogisticRegression
+
+PLAN = "plan --rows 20000 --features 12 --epsilon 1 --row-norm 1"
+
+
+@pytest.mark.parametrize("model", ["logistic", "svm", "ridge", "huber", "elastic-net"])
+def test_every_model_can_be_priced(run, model):
+    code, out, _ = run(f"{PLAN} --model {model}")
+    assert code == 0
+    assert "noise scale" in out
+    assert "epsilon = 1, delta = 1e-06 per row" in out
+
+
+def test_table_is_what_the_estimator_would_plan(run):
+    _, out, _ = run(f"{PLAN} --model logistic --delta 1e-7")
+    lines = out.split("what epsilon buys")[1].split("\n\n")[1].splitlines()[1:]
+    bounds = Bounds(row_norm=1.0, classes=(0, 1))
+    errors = []
+    for line, epsilon in zip(lines, [0.1, 0.3, 1.0, 3.0, 10.0], strict=True):
+        estimator = PrivateLogisticRegression(epsilon=epsilon, delta=1e-7, bounds=bounds)
+        expected = estimator.plan(12, 20000)
+        shown, noise, strength, error, algorithm = line.replace("*", " ").split()
+        assert float(shown) == epsilon
+        assert float(noise) == pytest.approx(expected.scale, rel=1e-3)
+        assert float(strength) == pytest.approx(expected.strength, rel=1e-3)
+        assert float(error) == pytest.approx(expected.expected_excess / 20000, rel=1e-2)
+        assert algorithm == expected.facts()["algorithm"]
+        errors.append(float(error))
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_schema_gives_the_bounds(folder, run):
+    code, out, _ = run("plan --schema schema.toml --target rich --rows 300 --epsilon 1")
+    assert code == 0
+    assert "300 rows, 4 features" in out
+    code, out, _ = run("plan --schema schema.toml --target age --rows 300 --epsilon 1")
+    assert "PrivateRidge: 300 rows, 5 features" in out
+
+
+def test_neighbours_are_passed_on(run):
+    for relation in ("replace-one", "add-remove"):
+        _, out, _ = run(f"{PLAN} --model logistic --neighbours {relation}")
+        assert f"neighbours: {relation}" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("plan --rows 10 --epsilon 1", "--features and --row-norm are needed"),
+        ("plan --rows 0 --features 2 --row-norm 1 --epsilon 1", "n_rows must be a whole number"),
+        ("plan --rows 10 --features 2 --row-norm 0 --epsilon 1", "row_norm must be finite"),
+        ("plan --rows 10 --features 2 --row-norm 1 --epsilon 0", "epsilon must be finite"),
+        ("plan --rows 9 --features 2 --row-norm 1 --epsilon 1 --classes 1", "two different"),
+        ("plan --schema schema.toml --rows 9 --epsilon 1", "--target is not set"),
+    ],
+)
+def test_refusals(folder, run, line, message):
+    code, _, err = run(line)
+    assert code == 1
+    assert message in err

@@ -1,0 +1,106 @@
+"""``discreet predict`` and ``discreet card`` on a fitted model."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, Guarantee, PrivateRidge, load
+
+FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --quiet"
+
+
+@pytest.fixture
+def fitted(folder, run):
+    assert run(FIT)[0] == 0
+    return folder
+
+
+def predictions(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_predictions_equal_the_estimators(fitted, run, rows):
+    code, _, _ = run("predict model.json data.csv --out p.csv --proba")
+    assert code == 0
+    header, *lines = predictions(fitted / "p.csv")
+    assert header == ["rich", "p(no)", "p(yes)"]
+    X = [[float(r[1]), float(r[2]), r[3] == "office", r[3] == "field"] for r in rows[1:]]
+    model = load("model.json")
+    assert [line[0] for line in lines] == model.predict(X).tolist()
+    shown = np.array([line[1:] for line in lines], dtype=float)
+    np.testing.assert_array_equal(shown, model.predict_proba(X))
+
+
+def test_new_rows_need_no_target_and_columns_in_any_order(fitted, run, rows):
+    run("predict model.json data.csv --out p.csv")
+    turned = [[r[3], r[2], r[1]] for r in rows]
+    (fitted / "new.csv").write_text("\n".join(",".join(r) for r in turned) + "\n")
+    assert run("predict model.json new.csv --out q.csv")[0] == 0
+    assert predictions(fitted / "q.csv") == predictions(fitted / "p.csv")
+
+
+def test_regression_predictions(folder, run, rows):
+    run(FIT.replace("rich", "hours"))
+    assert run("predict model.json data.csv --out p.csv")[0] == 0
+    assert len(predictions(folder / "p.csv")) == len(rows)
+    assert float(predictions(folder / "p.csv")[1][0]) > -1e6
+
+
+def test_unreadable_rows_are_refused_or_left_empty(folder, run, rows):
+    rows[2][1] = ""
+    (folder / "new.csv").write_text("\n".join(",".join(r) for r in rows) + "\n")
+    run(FIT)
+    code, _, err = run("predict model.json new.csv --out p.csv")
+    assert code == 1
+    assert "Column 'age'" in err
+    text = (folder / "schema.toml").read_text()
+    (folder / "schema.toml").write_text('missing = "blank"\n' + text)
+    run(FIT)
+    assert run("predict model.json new.csv --out p.csv --proba")[0] == 0
+    lines = predictions(folder / "p.csv")
+    assert lines[2] == ["", "", ""]
+    assert all(line[0] in ("no", "yes") for line in lines[3:])
+
+
+def test_card_as_text_and_json(fitted, run):
+    code, text, _ = run("card model.json")
+    assert code == 0
+    assert "PRIVACY CARD" in text
+    assert "column age: 20 to 80" in text
+    assert run("card model.json --json --out card.json")[0] == 0
+    card = json.loads((fitted / "card.json").read_text())
+    assert Guarantee.from_dict(card["guarantee"]) == load("model.json").guarantee_
+    assert card["schema"]["columns"]["rich"] == {"categories": ["no", "yes"]}
+
+
+def test_card_of_a_model_saved_from_python(folder, run):
+    X = np.linspace(0, 1, 50).reshape(-1, 1)
+    bounds = Bounds(features=(0, 1), label=(0, 1))
+    PrivateRidge(bounds=bounds).fit(X, X.ravel()).save("model.json")
+    code, text, _ = run("card model.json --date 2030-01-02")
+    assert code == 0
+    assert "2030-01-02" in text
+    code, _, err = run("predict model.json data.csv --out p.csv")
+    assert code == 1
+    assert "holds no schema" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "it is not JSON"), ("[]", "not a model file"), ("{}", "not a discreet model")],
+)
+def test_what_is_no_model_is_refused(folder, run, content, message):
+    (folder / "model.json").write_text(content)
+    code, _, err = run("card model.json")
+    assert code == 1
+    assert message in err
+
+
+def test_only_logistic_models_give_probabilities(folder, run):
+    run(FIT + " --model svm")
+    code, _, err = run("predict model.json data.csv --out p.csv --proba")
+    assert code == 1
+    assert "gives no probabilities" in err

@@ -1,0 +1,106 @@
+"""The privacy card says what the guarantee says, for every kind of guarantee."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, Guarantee, PrivateLogisticRegression, PrivateRidge
+from discreet.accounting.events import Approximate, Pure
+from discreet.errors import InvalidParameter
+from discreet.report import card_dict, card_text, render
+
+PURE = Guarantee(
+    epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0), theorem="theorem T"
+)
+APPROXIMATE = Guarantee(
+    epsilon=0.5,
+    delta=1e-5,
+    neighbours="replace-one",
+    event=Approximate(0.5, 1e-5),
+    theorem="theorem T",
+    assumptions=("the moon is round",),
+)
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_text_states_the_promise_in_words():
+    text = flat(card_text(PURE))
+    assert "epsilon = 1, delta = 0 per row, zero-out neighbours" in text
+    assert "whether a row was in the data grow at most 2.72-fold" in text
+    assert "which of two values a row had grow at most 7.39-fold" in text
+    assert "finds at most 2.7%" in text
+    assert "theorem T" in text
+    assert "plus delta" not in text
+    assert "add-remove (one row more or less; the number of rows is secret): nothing" in text
+
+
+def test_replace_one_speaks_of_values_and_names_assumptions():
+    text = flat(card_text(APPROXIMATE))
+    assert "which of two values a row had grow at most 1.65-fold" in text
+    assert "membership" not in text
+    assert "plus delta = 1e-05" in text
+    assert "Assumes: the moon is round." in text
+
+
+def test_add_remove_and_other_units():
+    text = flat(card_text(replace(PURE, neighbours="add-remove", unit="person")))
+    assert "with your person and without it" in text
+    assert "whether a person was in the data" in text
+
+
+def test_seeded_release_is_called_not_private_at_the_top():
+    lines = card_text(replace(PURE, secure=False)).splitlines()
+    assert any("NOT PRIVATE" in line for line in lines[:6])
+    assert "WARNING" in lines
+
+
+def test_ex_post_makes_no_claim_about_tests():
+    card = card_dict(replace(PURE, kind="ex-post"))
+    assert "detection_rate" not in card["attacker"]
+    text = flat(render(card))
+    assert "known only after the run" in text
+    assert "50:50" not in text
+
+
+def test_json_round_trip_and_guarantee_inside():
+    card = json.loads(json.dumps(card_dict(APPROXIMATE, date="2030-01-02"), allow_nan=False))
+    assert Guarantee.from_dict(card["guarantee"]) == APPROXIMATE
+    assert "Date         2030-01-02" in render(card)
+    assert card["under"]["zero-out"] == {"epsilon": 0.5, "delta": 1e-5}
+
+
+def test_absurd_epsilon_is_still_valid_json():
+    absurd = replace(PURE, epsilon=5000.0)
+    json.dumps(card_dict(absurd), allow_nan=False)
+    assert "100.0%" in card_text(absurd)
+
+
+def test_model_card_holds_public_facts_only():
+    secret = 0.987654321
+    X = np.full((50, 2), secret)
+    model = PrivateRidge(bounds=Bounds(features=(0, 1), label=(0, 2))).fit(X, X[:, 0])
+    card = card_dict(model)
+    assert card["model"]["estimator"] == "PrivateRidge"
+    text = render(card)
+    assert "every feature: 0 to 1" in text
+    assert "label: 0, 2" in text
+    assert str(secret) not in text + json.dumps(card)
+
+
+def test_long_lists_are_shortened_in_text_and_whole_in_json():
+    X, y = np.eye(40), np.arange(40) % 2
+    bounds = Bounds(features=[(0, j + 1) for j in range(40)], classes=(0, 1))
+    model = PrivateLogisticRegression(bounds=bounds).fit(X, y)
+    card = card_dict(model)
+    assert len(card["model"]["bounds"]["features"]) == 40
+    assert "and 28 more, listed in the JSON card" in render(card)
+
+
+def test_what_has_no_guarantee_has_no_card():
+    with pytest.raises(InvalidParameter, match="call fit first"):
+        card_dict(PrivateRidge())

@@ -1,0 +1,98 @@
+"""Everything the README, the docs and the examples show is run here."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#([\w-]+))?\)")
+
+
+def blocks(page):
+    for indent, language, text in BLOCK.findall(page.read_text()):
+        yield language, re.sub(f"^{indent}", "", text, flags=re.MULTILINE)
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A folder with a data file that has every column the pages speak of."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    lines = ["age,hours,job,income,rich"]
+    for _ in range(200):
+        age, hours = random.integers(18, 90), random.integers(0, 80)
+        job = random.choice(["private", "public", "none"])
+        lines.append(f"{age},{hours},{job},{'high' if hours > 40 else 'low'},yes")
+    for name in ("data.csv", "new.csv"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_does_what_it_shows(page, people, capsys):
+    names: dict = {"__name__": "__main__"}
+    printed = ""
+    for language, text in blocks(page):
+        if language == "python":
+            exec(compile(text, page.name, "exec"), names)
+            printed = capsys.readouterr().out
+        elif language == "text":
+            assert text == printed
+        elif language == "toml":
+            (people / "schema.toml").write_text(text)
+        else:
+            assert language == "sh"
+            for line in text.splitlines():
+                command = shlex.split(line, comments=True)
+                if command and command[0] == "discreet":
+                    assert main(command[1:]) == 0, capsys.readouterr().err
+                    capsys.readouterr()
+                else:
+                    assert command[0] in ("make", "pip")
+
+
+def test_pages_have_blocks_to_run():
+    languages = [language for page in PAGES for language, _ in blocks(page)]
+    assert languages.count("python") >= 10
+    assert languages.count("text") >= 4
+    assert languages.count("sh") >= 4
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target, anchor in LINK.findall(page.read_text()):
+        file = page.parent / target
+        assert file.exists(), target
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in heads]
+
+
+@pytest.mark.parametrize(
+    ("example", "shows"),
+    [
+        ("logistic.py", ["epsilon = 1, delta = 1e-05 per row", "test accuracy 0."]),
+        ("ridge.py", ["gaussian noise scale", "epsilon   10: R2", "not private:  R2 0."]),
+        ("search.py", ["4 fits of epsilon = 0.5 together", "delta = 4e-06", "chosen: "]),
+    ],
+)
+def test_example_runs_and_shows_its_guarantee(example, shows, capsys):
+    runpy.run_path(str(ROOT / "examples" / example), run_name="__main__")
+    out = capsys.readouterr().out
+    assert all(text in out for text in shows)
+
+
+def test_every_example_is_tested():
+    assert {p.name for p in (ROOT / "examples").glob("*.py")} == {
+        "logistic.py",
+        "ridge.py",
+        "search.py",
+    }
