@@ -1,11 +1,12 @@
-"""Logistic regression on public breast-cancer data, with ranges from public knowledge."""
+"""Logistic regression on public breast-cancer data, with declared ranges."""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from discreet import Bounds, PrivateLogisticRegression
 
-# Size, texture and shape of cell nuclei. The ranges are declared, not read from the rows.
+# Size, texture and shape of cell nuclei. On sensitive data the ranges must come from public
+# knowledge; here the data itself is public.
 RANGES = {
     "worst radius": (5, 30),
     "worst texture": (10, 40),

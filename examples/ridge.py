@@ -6,6 +6,7 @@ from sklearn.model_selection import train_test_split
 
 from discreet import Bounds, PrivateRidge
 
+# On sensitive data the ranges must come from public knowledge; here the data itself is public.
 RANGES = [
     (18, 80),  # age
     (1, 2),  # sex

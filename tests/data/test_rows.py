@@ -168,6 +168,18 @@ def test_public_bound_covers_the_reported_one(loss):
     assert error <= public <= 200 * error
 
 
+def test_sparse_rows_are_charged_for_their_nonzeros_only():
+    X = sp.eye_array(200, 50_000, format="csr")
+    rows = Rows(X, np.ones(200))
+    w = np.zeros(50_000)
+    w[0] = 1e6
+    _, error = rows.certified_gradient(Logistic(), w)
+    common = {"n_rows": 200, "dimension": 50_000, "row_norm": 1.0, "weights_norm": 1e6}
+    loss = Logistic()
+    assert error <= certificate_error(loss, **common, sparse=True, nonzeros=1) <= 1e-7
+    assert certificate_error(loss, **common, sparse=True) > 1e-5
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_other_blocks_do_not_change_by_a_bit(sparse, monkeypatch):
     monkeypatch.setattr("discreet.data.rows.block_rows", lambda p, sparse: 64)

@@ -27,6 +27,8 @@ from discreet.types import Array
 class Event(Protocol):
     """The cost of one mechanism; implementations are frozen and hashable."""
 
+    def __hash__(self) -> int: ...
+
     def rdp(self, order: float) -> float:
         """Return a Renyi bound of that order, valid in both directions."""
         ...

@@ -2,7 +2,8 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding
-from discreet.data.rows import Rows, certificate_error, prox_error
+from discreet.data.certificate import certificate_error, prox_error
+from discreet.data.rows import Rows
 from discreet.data.source import ArraySource, RawBlock, Source
 
 __all__ = [

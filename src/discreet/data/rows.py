@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from discreet.data.blocks import Total, block_rows, fine_rows, gamma, in_order, slices
+from discreet.data.blocks import Total, block_rows, fine_rows, in_order, slices
+from discreet.data.certificate import margin_error, slope_error, sum_error
 from discreet.data.norms import norms_of, outwards
 from discreet.losses import Loss
 from discreet.types import Array, unit_roundoff
@@ -150,10 +151,10 @@ class Rows:
         slope at a given ``z`` is within ``2u (8 |f'| + 2 K + smoothness *
         offset)`` of the true one.
         """
-        reach = float(self.norms.max(initial=0.0)) * float(np.linalg.norm(w)) * 1.01
+        reach = float(self.norms.max(initial=0.0)) * _size(w) * 1.01
         smoothness = loss.regularity(label=math.inf, reach=reach).smoothness
         fine = fine_rows(self.dimension, sparse=self.sparse)
-        margin = _margin_error(self.dimension, float(np.linalg.norm(w)))
+        margin = margin_error(self._terms(), self.dimension, _size(w))
 
         def one(s: slice) -> tuple[list[Array], float, float]:
             X, weight = self._slice(s), self.weight[s]
@@ -161,7 +162,7 @@ class Rows:
             size = np.abs(slope) if w.ndim == 1 else norms_of(slope)
             lever = weight * self.norms[s]
             share = float(lever @ size)
-            error = float(lever @ _slope_error(smoothness, margin * self.norms[s], size, loss))
+            error = float(lever @ slope_error(smoothness, margin * self.norms[s], size, loss))
             return self._fine_sums(X, _times(weight, slope), fine), error, share
 
         total, count, errors, shares = Total(w.shape), 0, [], []
@@ -172,9 +173,15 @@ class Rows:
             errors.append(error)
             shares.append(share)
         gradient = total.value()
-        error = math.fsum(errors) + math.fsum(shares) * _sum_error(fine, count)
+        error = math.fsum(errors) + math.fsum(shares) * sum_error(fine, count)
         tiny = self.n_rows * self.dimension * 1e-300
         return gradient, 1.01 * error + 1.01 * unit_roundoff() * _size(gradient) + tiny
+
+    def _terms(self) -> int:
+        """Return the largest number of products in one ``<x_i, w>``."""
+        if not self.sparse:
+            return self.dimension
+        return int(np.diff(self.X.indptr).max(initial=0))
 
     def _fine_block(self, fine: int) -> int:
         return max(fine, self._block // fine * fine)
@@ -194,90 +201,6 @@ class Rows:
         if whole < X.shape[0]:
             parts.append(_combine(X[whole:], slope[whole:]))
         return parts
-
-
-def certificate_error(
-    loss: Loss,
-    *,
-    n_rows: int,
-    dimension: int,
-    row_norm: float,
-    weights_norm: float,
-    label: float = math.inf,
-    weight: float = 1.0,
-    sparse: bool = False,
-    proximal: bool = False,
-) -> float:
-    """Return a public bound on the rounding error of a certificate.
-
-    It holds whenever the weights have at most norm ``weights_norm``. A plan
-    asks for a tolerance well above it, because no tighter one can be certified.
-
-    Parameters
-    ----------
-    loss
-        The loss.
-    n_rows, dimension
-        Number of rows, and of coordinates of a row (intercept included).
-    row_norm
-        Bound on the norm of a bounded row.
-    weights_norm
-        Bound on, or guess of, the norm of the weights.
-    label, weight
-        Bounds on the size of a label and on the weight of a row.
-    sparse
-        Whether rows are sparse; their certificate is a little coarser.
-    proximal
-        Whether there is a constraint or a penalty other than ridge: the
-        rounding of its proximal map then counts too.
-
-    Examples
-    --------
-    >>> from discreet.losses import Logistic
-    >>> error = certificate_error(
-    ...     Logistic(), n_rows=1000, dimension=10, row_norm=1.0, weights_norm=5.0)
-    >>> 1e-14 < error < 1e-10
-    True
-    """
-    regularity = loss.regularity(label=label, reach=1.01 * row_norm * weights_norm)
-    norm = row_norm * outwards(dimension)
-    size = np.array([regularity.lipschitz])
-    margin = _margin_error(dimension, weights_norm)
-    slope = float(_slope_error(regularity.smoothness, np.array([margin * norm]), size, loss)[0])
-    fine = fine_rows(dimension, sparse=sparse)
-    each = slope + 1.01 * regularity.lipschitz * _sum_error(fine, n_rows // fine + 2)
-    if proximal:
-        # The smoothness once for the gradient and once for the step, and a step of their size.
-        slip = prox_error(dimension * loss.outputs) * 3.0 * weights_norm
-        each += 3.0 * regularity.smoothness * norm * slip
-    return n_rows * weight * norm * (1.02 * each + 4.0 * unit_roundoff() * regularity.lipschitz)
-
-
-def prox_error(size: int) -> float:
-    """Return a bound on the relative rounding error of a proximal map of ``size`` weights.
-
-    Thresholds, norms and sums of ``size`` sorted values all stay within it.
-
-    >>> prox_error(100) < 1e-13
-    True
-    """
-    return (size + 16) * unit_roundoff()
-
-
-def _margin_error(dimension: int, weights_norm: float) -> float:
-    """Return the error of ``<x, w>`` per unit of the norm of ``x``."""
-    return gamma(dimension + 4) * weights_norm * outwards(dimension)
-
-
-def _slope_error(smoothness: float, margin: Array, size: Array, loss: Loss) -> Array:
-    """Return the error of slopes of given sizes, when ``z`` is off by ``margin``."""
-    ulps = 2.0 * unit_roundoff()
-    return smoothness * (margin + ulps * loss.offset()) + ulps * (8.0 * size + 2.0 * loss.outputs)
-
-
-def _sum_error(fine: int, count: int) -> float:
-    """Return the relative error of sums of ``fine`` terms, ``count`` of them added up."""
-    return 1.01 * gamma(fine + 2) + gamma(count) ** 2
 
 
 def _size(w: Array) -> float:
