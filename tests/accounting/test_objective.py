@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from discreet.accounting import (
@@ -12,11 +13,13 @@ from discreet.accounting import (
     best_mode,
     default_strength,
     folded_multiplier,
+    gamma_scale,
     gaussian_delta,
     gaussian_multiplier,
 )
 from discreet.accounting.curves import kinked_rdp
 from discreet.accounting.gaussian import least
+from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
@@ -250,15 +253,29 @@ def test_noise_scales_with_the_rows(mode: str) -> None:
     assert scaled == pytest.approx(7 * base, rel=1e-9)
 
 
-def test_a_norm_guess_raises_strength_and_never_noise() -> None:
-    for delta in (0.0, 1e-5):
-        floor, noise = default_strength(glm(), None, 1.0, delta, "zero-out", 20)
-        strength, less = default_strength(glm(), None, 1.0, delta, "zero-out", 20, 0.5)
-        spread = math.sqrt(20 * 21) if delta == 0 else math.sqrt(20)
-        assert strength == pytest.approx(noise * spread / 0.5)
-        assert strength > floor
-        assert less <= noise
-        assert default_strength(glm(), None, 1.0, delta, "zero-out", 20, 1e9) == (floor, noise)
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("guess", [0.05, 0.5, 5.0])
+@pytest.mark.parametrize("terms", [LOGISTIC, glm()], ids=["logistic", "general"])
+def test_a_norm_guess_gives_nearly_the_least_excess(
+    terms: LossTerms, guess: float, delta: float
+) -> None:
+    kind = "gaussian" if delta else "gamma"
+    mode = MODES[best_mode(terms, "zero-out")]
+
+    def scale(strength: float) -> float:
+        if delta:
+            return mode.sigma(terms, 1.0, delta, strength, "zero-out")
+        return gamma_scale(terms, 1.0, strength, "zero-out")
+
+    def excess(strength: float) -> float:
+        square = mean_squared_noise(kind, scale(strength), 20)
+        return objective_excess(math.sqrt(square), strength, guess)
+
+    strength, noise = default_strength(terms, None, 1.0, delta, "zero-out", 20, guess)
+    assert noise == scale(strength)
+    # The logistic shortcuts hold from their own least strength on; others from J < epsilon.
+    lowest = 4 * terms.smoothness if terms.self_bounded else 1.05 * terms.strength_for(1.0)
+    assert excess(strength) <= 1.1 * min(excess(s) for s in lowest * np.geomspace(1, 1e4, 60))
 
 
 def test_impossible_terms_are_refused() -> None:

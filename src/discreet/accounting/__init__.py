@@ -35,8 +35,8 @@ from discreet.accounting.objective import (
     Mode,
     ObjectivePerturbation,
     best_mode,
-    default_strength,
 )
+from discreet.accounting.strength import default_strength
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import (
     best_strength,

@@ -18,23 +18,11 @@ import numpy as np
 
 from discreet.accounting.curves import anchored, folded_rdp, kinked_rdp, through_common
 from discreet.accounting.events import Curve, register
-from discreet.accounting.gamma import gamma_floor, gamma_scale
 from discreet.accounting.gaussian import folded_profile, gaussian_profile, least
 from discreet.accounting.terms import LossTerms
-from discreet.checks import between, integer, one_of, positive
+from discreet.checks import between, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.types import NEIGHBOURS, Array, Neighbours
-
-__all__ = [
-    "MODES",
-    "LossTerms",
-    "Mode",
-    "ObjectivePerturbation",
-    "best_mode",
-    "default_strength",
-    "gamma_floor",
-    "gamma_scale",
-]
 
 
 @register("objective-perturbation")
@@ -347,43 +335,6 @@ def best_mode(terms: LossTerms, neighbours: str) -> str:
             return name
     reason = MODES["sharp"].refusal(terms, neighbours)
     raise Incompatible(f"Objective perturbation cannot be used: {reason}.")
-
-
-def default_strength(
-    terms: LossTerms,
-    mode: str | None,
-    epsilon: float,
-    delta: float,
-    neighbours: Neighbours,
-    dim: int,
-    norm_guess: float | None = None,
-) -> tuple[float, float]:
-    """Return the default (strength, noise scale), from public values only.
-
-    The strength is the mode's floor, raised to the value that balances noise
-    against shrinkage when a public guess of the solution's norm is given. With
-    ``delta == 0`` the scale is the one of gamma noise and ``mode`` is not used.
-
-    >>> default_strength(LossTerms.logistic(radius=1.0), None, 2.0, 0.0, "zero-out", 3)
-    (0.5, 0.5)
-    """
-    dim = integer("dim", dim)
-    if delta == 0:
-        strength, spread = gamma_floor(terms, epsilon, neighbours), math.sqrt(dim * (dim + 1))
-
-        def scale(at: float) -> float:
-            return gamma_scale(terms, epsilon, at, neighbours)
-    else:
-        rule = MODES[one_of("mode", mode or best_mode(terms, neighbours), MODES)]
-        strength, spread = rule.floor(terms, epsilon, neighbours), math.sqrt(dim)
-
-        def scale(at: float) -> float:
-            return rule.sigma(terms, epsilon, delta, at, neighbours)
-
-    if norm_guess is not None:
-        balance = scale(strength) * spread / positive("norm_guess", norm_guess)
-        strength = max(strength, balance)
-    return strength, scale(strength)
 
 
 def _tails(at: ObjectivePerturbation, epsilons: Array) -> Array:

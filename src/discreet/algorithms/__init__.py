@@ -9,6 +9,7 @@ from discreet.algorithms.base import Algorithm, Plan, Problem, Release, describe
 from discreet.algorithms.bolt_on import BoltOn
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.output_perturbation import OutputPerturbation
+from discreet.algorithms.sufficient_statistics import SufficientStatistics
 from discreet.checks import one_of
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 
@@ -16,6 +17,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     ObjectivePerturbation.name: ObjectivePerturbation,
     OutputPerturbation.name: OutputPerturbation,
     BoltOn.name: BoltOn,
+    SufficientStatistics.name: SufficientStatistics,
 }
 
 AUTO = ("objective-perturbation", "output-perturbation")
@@ -81,6 +83,7 @@ __all__ = [
     "Plan",
     "Problem",
     "Release",
+    "SufficientStatistics",
     "choose",
     "describe",
 ]

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from discreet.accounting import Budget, Guarantee
-from discreet.accounting.objective import LossTerms
+from discreet.accounting.terms import LossTerms
 from discreet.checks import integer, nonnegative, one_of, positive
 from discreet.data import Bounding, Rows, Source, certificate_error
 from discreet.errors import Incompatible, InvalidData, MissingBound
@@ -27,7 +27,7 @@ from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """The assumption every release of the library makes."""
 
-NORM_GUESS = {"sign": 20.0, "index": 20.0, "real": 4.0, "count": 4.0, "vector": 1.0}
+NORM_GUESS = {"sign": 20.0, "index": 20.0, "real": 3.0, "count": 3.0, "vector": 1.0}
 """Norm of good weights in units of one over the row norm, where the user gives none.
 
 Margins of a classifier grow where classes separate; predictions of a scaled

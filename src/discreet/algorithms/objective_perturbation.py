@@ -38,6 +38,7 @@ from discreet.accounting import (
     default_strength,
     gamma_scale,
 )
+from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
     SIDE_CHANNELS,
     Problem,
@@ -189,9 +190,9 @@ class ObjectivePerturbationPlan:
     @property
     def expected_excess(self) -> float:
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
-        p = self.problem.dimension
-        square = (p if self.budget.delta > 0 else p * (p + 1)) * self.scale**2
-        return square / (2 * self.strength) + self.strength * self.norm_guess**2 / 2
+        kind = "gaussian" if self.budget.delta > 0 else "gamma"
+        square = mean_squared_noise(kind, self.scale, self.problem.dimension)
+        return objective_excess(math.sqrt(square), self.strength, self.norm_guess)
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

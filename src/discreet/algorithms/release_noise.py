@@ -14,6 +14,7 @@ from typing import Literal
 
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.accounting import events as event
+from discreet.accounting.utility import mean_squared_noise
 from discreet.checks import one_of
 from discreet.errors import Incompatible
 from discreet.noise import GammaSphere, Gaussian, Grid, Laplace, Noise, Randomness
@@ -99,7 +100,7 @@ def _gaussian(sensitivity: float, budget: Budget, dimension: int, reach: float) 
         Gaussian(sigma=sigma, grid=grid),
         event.Gaussian(multiplier=sigma / paid),
         sigma,
-        dimension * sigma**2,
+        mean_squared_noise("gaussian", sigma, dimension),
     )
 
 
@@ -112,7 +113,7 @@ def _gamma(sensitivity: float, budget: Budget, dimension: int, reach: float) -> 
         GammaSphere(scale=scale, grid=grid),
         event.Pure(epsilon=budget.epsilon),
         scale,
-        dimension * (dimension + 1) * scale**2,
+        mean_squared_noise("gamma", scale, dimension),
     )
 
 
@@ -126,7 +127,7 @@ def _laplace(sensitivity: float, budget: Budget, dimension: int, reach: float) -
         Laplace(scale=scale, grid=grid),
         event.Pure(epsilon=budget.epsilon),
         scale,
-        2 * dimension * scale**2,
+        mean_squared_noise("laplace", scale, dimension),
     )
 
 

@@ -60,8 +60,8 @@ class SecondMoments:
     Examples
     --------
     >>> moments = SecondMoments(dimension=2, row_norm=1.0, label=1.0, capacity=1000)
-    >>> round(moments.l2_sensitivity("zero-out") ** 2, 9), moments.l2_sensitivity("replace-one")**2
-    (2.0, 4.5)
+    >>> [round(moments.l2_sensitivity(r) ** 2, 9) for r in ("zero-out", "replace-one")]
+    [2.0, 4.5]
     """
 
     dimension: int
@@ -142,8 +142,8 @@ class SecondMoments:
     def eigenvalue_sensitivity(self) -> float:
         """Return how far neighbours' smallest eigenvalues are apart, rounding included."""
         # A rank-one change moves eigenvalues one way by at most its norm, also for a replacement.
-        x = self._bounds[0]
-        return x * x + 32 * self.dimension**1.5 * unit_roundoff() * self.capacity
+        x, room = self._bounds[0], 32.0 * self.dimension * math.sqrt(self.dimension)
+        return x * x + room * unit_roundoff() * self.capacity
 
     def integers(self, problem: Problem, source: Source) -> tuple[Array, Array]:
         """Return matrix and vector as exact integers in units of :attr:`unit`; one pass."""

@@ -21,6 +21,7 @@ from discreet.noise.randomness import (
     integers,
     permutation,
 )
+from discreet.noise.selection import exponential_mechanism, permute_and_flip, signs, top
 from discreet.types import Array
 
 __all__ = [
@@ -34,9 +35,13 @@ __all__ = [
     "Seeded",
     "System",
     "as_randomness",
+    "exponential_mechanism",
     "integers",
     "permutation",
+    "permute_and_flip",
     "release",
+    "signs",
+    "top",
 ]
 
 

@@ -1,0 +1,188 @@
+"""Private choices against exact probabilities, and their hard cases by force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from scipy import stats
+
+from discreet.errors import InvalidParameter, NotCertified
+from discreet.noise import Seeded, exponential_mechanism, permute_and_flip, selection, signs, top
+from discreet.noise.selection import below_exp, propose
+
+SCORES = np.array([0.0, 1.0, 2.5, -1.0])
+
+
+class Scripted:
+    """Gives the words it was told, then a seeded stream."""
+
+    secure = False
+
+    def __init__(self, *words: int) -> None:
+        self._words = list(words)
+        self._rest = Seeded(3)
+
+    def words(self, n: int) -> np.ndarray:
+        given, self._words = self._words[:n], self._words[n:]
+        return np.concatenate([np.array(given, np.uint64), self._rest.words(n - len(given))])
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    weights = np.exp(x - x.max())
+    return weights / weights.sum()
+
+
+def permute_and_flip_law(x: np.ndarray) -> np.ndarray:
+    """The definition: walk a random order and stop at j with chance exp(x_j - max)."""
+    law = np.zeros(x.size)
+    orders = list(itertools.permutations(range(x.size)))
+    for order in orders:
+        left = 1.0
+        for j in order:
+            chance = math.exp(x[j] - x.max())
+            law[j] += left * chance / len(orders)
+            left *= 1.0 - chance
+    return law
+
+
+def peeling_law(x: np.ndarray, k: int) -> dict[tuple[int, ...], float]:
+    """Rounds of the exponential mechanism without replacement, as a law of sets."""
+    law: dict[tuple[int, ...], float] = {}
+    for order in itertools.permutations(range(x.size), k):
+        left, chance = list(range(x.size)), 1.0
+        for j in order:
+            chance *= softmax(x[left])[left.index(j)]
+            left.remove(j)
+        key = tuple(sorted(order))
+        law[key] = law.get(key, 0.0) + chance
+    return law
+
+
+def fits(counts: np.ndarray, law: np.ndarray) -> float:
+    return float(stats.chisquare(counts, law * counts.sum()).pvalue)
+
+
+def test_the_exponential_mechanism_has_its_law() -> None:
+    random = Seeded(1)
+    drawn = [exponential_mechanism(SCORES, random) for _ in range(20_000)]
+    counts = np.bincount(drawn, minlength=4)
+    assert fits(counts, softmax(SCORES)) > 1e-4
+    # Half the noise is told apart from the right amount.
+    assert fits(counts, softmax(2 * SCORES)) < 1e-10
+
+
+def test_the_exponential_mechanism_meets_the_specified_probabilities() -> None:
+    # Scores (0, 1, 3), alpha = epsilon = 1: replace-one halves eta.
+    replaced = [0.546549387266, 0.331498960424, 0.12195165231]
+    added = [0.705384512698, 0.259496460342, 0.0351190269593]
+    losses = np.array([0.0, 1.0, 3.0])
+    assert softmax(-losses / 2) == pytest.approx(replaced, rel=1e-9)
+    assert softmax(-losses) == pytest.approx(added, rel=1e-9)
+    random = Seeded(2)
+    counts = np.bincount([exponential_mechanism(-losses / 2, random) for _ in range(20_000)])
+    assert fits(counts, np.array(replaced)) > 1e-4
+    assert fits(counts, np.array(added)) < 1e-10
+
+
+def test_permute_and_flip_has_its_law() -> None:
+    random = Seeded(3)
+    counts = np.bincount([permute_and_flip(SCORES, random) for _ in range(20_000)], minlength=4)
+    law = permute_and_flip_law(SCORES)
+    assert fits(counts, law) > 1e-4
+    assert fits(counts, softmax(SCORES)) < 1e-10
+    # It is never worse than the exponential mechanism.
+    assert law @ SCORES > softmax(SCORES) @ SCORES
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_largest_with_gumbel_noise_are_peeling_rounds(k: int) -> None:
+    random, law = Seeded(4), peeling_law(SCORES, k)
+    drawn = [tuple(top(SCORES, k, random).tolist()) for _ in range(12_000)]
+    counts = np.array([drawn.count(key) for key in law])
+    assert counts.sum() == len(drawn)
+    assert fits(counts, np.array(list(law.values()))) > 1e-4
+
+
+def test_coins_have_their_law() -> None:
+    odds = np.array([-3.0, -0.1, 0.0, 2.0])
+    heads = signs(np.repeat(odds, 20_000), Seeded(5)).reshape(4, -1).sum(axis=1)
+    for count, value in zip(heads, odds, strict=True):
+        assert stats.binomtest(int(count), 20_000, 1 / (1 + math.exp(-value))).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "exponential"])
+def test_claimed_errors_hold(noise: str) -> None:
+    words = Seeded(6).words(600)
+    edge = [0, 1, 2**64 - 1, 2**64 - 2, 2**14, 2**40, 2**63, 2**64 - 2**30, 2**64 - 2**36]
+    words = np.concatenate([words, np.array(edge, np.uint64)])
+    near, exact = selection._NOISES[noise]
+    value, error = near(words)
+    assert np.isfinite(error).sum() > 600
+    with mp.workprec(200):
+        for word, v, e in zip(words, value, error, strict=True):
+            if math.isfinite(e):
+                for end in (0, 1):
+                    true = exact(mpf(int(word) + end) / mpf(2) ** 64)
+                    assert abs(true - mpf(float(v))) <= e
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "exponential"])
+def test_equal_words_are_settled_by_further_bits(noise: str) -> None:
+    same = 2**62 + 12345
+    # The first 64 bits tie; the second words decide, whoever comes first.
+    for first, second, winner in ((5, 9, 0), (9, 5, 1)):
+        random = Scripted(same, same, first, second)
+        assert top(np.zeros(2), 1, random, noise=noise).tolist() == [winner]
+
+
+@pytest.mark.parametrize("word", [0, 2**64 - 1])
+def test_the_ends_of_the_uniform_are_not_cut(word: int) -> None:
+    # A word of zeros stands for any value below 2**-64: the noise has no known upper end.
+    for noise in ("gumbel", "exponential"):
+        middle = 2**63
+        # A lead of 44.3 is just within reach of a Gumbel or exponential tail of 64 bits.
+        picked = top(np.array([0.0, 44.3]), 1, Scripted(word, middle, 0, 0, 0, 0), noise=noise)
+        assert picked.tolist() == [0 if word == 0 else 1]
+
+
+def test_coins_near_their_edge_are_settled_by_further_bits() -> None:
+    assert signs(np.zeros(1), Scripted(2**63 - 1))[0]
+    assert not signs(np.zeros(1), Scripted(2**63))[0]
+    third = math.log(0.5)  # chance near 1/3: its binary digits never end
+    with mp.workprec(200):
+        word = int(mp.floor(mp.ldexp(1 / (1 + mp.exp(-mpf(third))), 64)))
+    assert signs(np.array([third]), Scripted(word, 0))[0]
+    assert not signs(np.array([third]), Scripted(word, 2**64 - 1))[0]
+    word = 2**64 // 3
+    for follow, expected in ((0, True), (2**64 - 1, False)):
+        exponent = -math.log(3.0)
+        exact = lambda: -mp.log(3)  # noqa: E731
+        assert below_exp(exponent, 1e-12, exact, Scripted(word, follow)) is expected
+
+
+def test_proposals_state_their_probability_exactly() -> None:
+    x = np.array([0.0, -3.0, -math.inf, -200.0])
+    weights = {}
+    random = Seeded(7)
+    for _ in range(2000):
+        j, weight, total = propose(x, 0.0, random)
+        weights[j] = (weight, total)
+    assert set(weights) == {0, 1}  # -200 has chance 2**-40
+    for j, (weight, total) in weights.items():
+        assert weight / total == pytest.approx(math.exp(x[j]) / (1 + math.exp(-3)), rel=1e-9)
+        assert weight >= math.exp(x[j]) * 2.0**40 * (1 - 2.0**-50)
+
+
+def test_refusals() -> None:
+    with pytest.raises(NotCertified, match="not finite"):
+        exponential_mechanism(np.array([0.0, math.nan]), Seeded(0))
+    with pytest.raises(NotCertified, match="not finite"):
+        top(np.array([0.0, math.inf]), 1, Seeded(0))
+    with pytest.raises(InvalidParameter, match="at most"):
+        top(np.zeros(3), 4, Seeded(0))
+    with pytest.raises(InvalidParameter, match="noise"):
+        top(np.zeros(3), 1, Seeded(0), noise="laplace")
