@@ -1,16 +1,20 @@
 """Fit convex models on sensitive data with a guarantee that is true of the program."""
 
-from discreet.accounting import Budget, Guarantee
-from discreet.estimators import (
-    PrivateElasticNet,
-    PrivateHuberRegressor,
-    PrivateLinearSVC,
-    PrivateLogisticRegression,
-    PrivateRidge,
-    UndeclaredBounds,
-    load,
-)
-from discreet.types import Bounds
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.accounting import Budget, Guarantee
+    from discreet.estimators import (
+        PrivateElasticNet,
+        PrivateHuberRegressor,
+        PrivateLinearSVC,
+        PrivateLogisticRegression,
+        PrivateRidge,
+        UndeclaredBounds,
+        load,
+    )
+    from discreet.types import Bounds
 
 __version__ = "0.1.0"
 
@@ -26,3 +30,16 @@ __all__ = [
     "UndeclaredBounds",
     "load",
 ]
+
+_HOMES = {"Bounds": "types", "Budget": "accounting", "Guarantee": "accounting"}
+
+
+def __getattr__(name: str) -> Any:
+    # Names are fetched when first used, so that the command line starts without scikit-learn.
+    if name not in __all__:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    return getattr(import_module(f"discreet.{_HOMES.get(name, 'estimators')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

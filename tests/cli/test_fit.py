@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from discreet import Bounds, PrivateLogisticRegression, load
+from discreet import Bounds, PrivateElasticNet, PrivateLogisticRegression, load
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json"
 SECRET = "987654.321"
@@ -129,14 +129,28 @@ def test_blank_rows_count_for_nothing_and_leave_the_plan_alone(folder, run, rows
     assert (model.neighbours, model.n_rows) == ("zero-out", None)
 
 
-def test_calibration_is_the_same_whether_or_not_a_row_is_blank(folder, run, rows):
+def test_plan_uses_the_size_of_the_file_not_of_the_rows_in_use(folder, run, rows):
+    # The penalty of the elastic net is scaled by the number of rows, so a plan that counted
+    # only the rows in use would show how many are blank.
     blank_schema(folder)
-    run(FIT)
-    full = load("model.json").guarantee_
-    rows[3][1] = ""
+    rows[3][1], rows[4][1] = "", ""
     save(folder / "data.csv", rows)
-    run(FIT)
-    assert load("model.json").guarantee_ == full
+    code, _, _ = run(FIT.replace("rich", "hours") + " --model elastic-net --seed 3")
+    assert code == 0
+    kept = [r for r in rows[1:] if r[1]]
+    X = [
+        [float(r[1]), r[3] == "office", r[3] == "field", r[4] == "no", r[4] == "yes"] for r in kept
+    ]
+    y = [float(r[2]) for r in kept]
+    ranges = [(20, 80), *[(-1, 1)] * 4]
+    settings = {
+        "bounds": Bounds(row_norm=3**0.5, features=ranges, label=(0, 60)),
+        "neighbours": "add-remove",
+        "random_state": 3,
+    }
+    coef = load("model.json").coef_
+    np.testing.assert_array_equal(coef, PrivateElasticNet(**settings, n_rows=300).fit(X, y).coef_)
+    assert (coef != PrivateElasticNet(**settings, n_rows=298).fit(X, y).coef_).any()
 
 
 def test_blank_needs_a_relation_with_blank_rows(folder, run):
@@ -223,6 +237,7 @@ def test_file_without_header_shows_no_row(folder, run, rows):
         ("--epsilon nan", "epsilon must be finite and positive"),
         ("--delta 1", "delta must be below 1"),
         ("--model ridge", "Model 'ridge' does not fit the target"),
+        ("--algorithm magic", "algorithm must be one of 'auto', 'objective-perturbation'"),
         ("--out nowhere/model.json", "does not exist"),
         ("--card nowhere/card.txt", "does not exist"),
     ],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from discreet.accounting import Budget
 from discreet.algorithms.base import Algorithm, Plan, Problem, Release, describe
 from discreet.algorithms.bolt_on import BoltOn
+from discreet.algorithms.frank_wolfe import FrankWolfe
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.output_perturbation import OutputPerturbation
 from discreet.algorithms.sufficient_statistics import SufficientStatistics
@@ -18,6 +19,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     OutputPerturbation.name: OutputPerturbation,
     BoltOn.name: BoltOn,
     SufficientStatistics.name: SufficientStatistics,
+    FrankWolfe.name: FrankWolfe,
 }
 
 AUTO = ("objective-perturbation", "output-perturbation")
@@ -78,6 +80,7 @@ __all__ = [
     "ALGORITHMS",
     "Algorithm",
     "BoltOn",
+    "FrankWolfe",
     "ObjectivePerturbation",
     "OutputPerturbation",
     "Plan",

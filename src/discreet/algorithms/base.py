@@ -27,7 +27,7 @@ from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """The assumption every release of the library makes."""
 
-NORM_GUESS = {"sign": 20.0, "index": 20.0, "real": 3.0, "count": 3.0, "vector": 1.0}
+NORM_GUESS = {"sign": 40.0, "index": 40.0, "real": 3.0, "count": 3.0, "vector": 1.0}
 """Norm of good weights in units of one over the row norm, where the user gives none.
 
 Margins of a classifier grow where classes separate; predictions of a scaled
@@ -155,20 +155,21 @@ def norm_guess_of(problem: Problem, given: float | None) -> float:
 
 
 def solver_error(problem: Problem) -> float:
-    """Bound the rounding error of a gradient at weights of any plausible norm.
+    """Bound the rounding error of a gradient at weights of the guessed norm.
 
     Only whether a certificate can be reached depends on this number, never
     its validity, so an undeclared size is replaced by a nominal one.
     """
-    rows = NOMINAL_ROWS if problem.n_rows is None else problem.n_rows
+    plain = isinstance(problem.constraint, AllSpace) and problem.regularizer.smooth
     return certificate_error(
         problem.loss,
-        n_rows=rows,
+        n_rows=NOMINAL_ROWS if problem.n_rows is None else problem.n_rows,
         dimension=problem.bounding.dimension,
         row_norm=problem.row_norm,
-        weights_norm=10 * norm_guess_of(problem, None),
+        weights_norm=norm_guess_of(problem, None),
         label=problem.bounding.label_bound,
         weight=problem.bounds.weight,
+        proximal=not plain,
     )
 
 

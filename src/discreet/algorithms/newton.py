@@ -59,7 +59,7 @@ class Metric:
         q = cho_solve(self.factor, q, check_finite=False)
         for s, y, a in reversed(used):
             q += (a - (y @ q) / (s @ y)) * s
-        return q.reshape(g.shape)
+        return np.asarray(q.reshape(g.shape))
 
     def learn(self, s: Array, y: Array) -> None:
         """Remember a step and the change of the gradient along it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import check_output, say, write_json
-from discreet.cli.models import ALGORITHMS, MODELS, build
+from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_budget
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidData
@@ -59,7 +59,7 @@ def add(verbs: Any) -> None:
         choices=list(MODELS),
         help="default: logistic for a target with categories, ridge for one with a range",
     )
-    parser.add_argument("--algorithm", choices=ALGORITHMS, default="auto")
+    parser.add_argument("--algorithm", default="auto", help="by name; default: auto")
     parser.add_argument("--seed", type=int, help="for tests only: the result is NOT private")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.checks import one_of
 from discreet.errors import Incompatible
 
 CLASSIFIERS = {"logistic": "PrivateLogisticRegression", "svm": "PrivateLinearSVC"}
@@ -13,16 +14,18 @@ REGRESSORS = {
     "elastic-net": "PrivateElasticNet",
 }
 MODELS = CLASSIFIERS | REGRESSORS
-ALGORITHMS = ("auto", "objective-perturbation", "output-perturbation", "bolt-on")
 
 
-def build(name: str | None, *, classes: bool, **settings: Any) -> Any:
+def build(name: str | None, *, classes: bool, algorithm: str = "auto", **settings: Any) -> Any:
     """Return an unfitted estimator; the default suits the target.
 
     >>> type(build(None, classes=False, epsilon=1.0)).__name__
     'PrivateRidge'
     """
     import discreet
+    from discreet.algorithms import ALGORITHMS
+
+    one_of("algorithm", algorithm, ("auto", *ALGORITHMS))
 
     chosen = name or ("logistic" if classes else "ridge")
     if (chosen in CLASSIFIERS) != classes:
@@ -32,4 +35,4 @@ def build(name: str | None, *, classes: bool, **settings: Any) -> Any:
             f"Model {chosen!r} does not fit the target, which is declared with {kind}. Use one "
             f"of: {offered}."
         )
-    return getattr(discreet, MODELS[chosen])(**settings)
+    return getattr(discreet, MODELS[chosen])(algorithm=algorithm, **settings)

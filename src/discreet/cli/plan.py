@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.models import ALGORITHMS, CLASSIFIERS, MODELS, build
+from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import add_budget
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import BudgetTooSmall, MissingBound
@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
     parser.add_argument("--target", help="column to predict, with --schema")
     parser.add_argument("--neighbours", choices=list(NEIGHBOURS), default=None)
-    parser.add_argument("--algorithm", choices=ALGORITHMS, default="auto")
+    parser.add_argument("--algorithm", default="auto", help="by name; default: auto")
     parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
     parser.set_defaults(run=run)
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS has to be loaded before threads are limited
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController
 
 from discreet.types import Array, unit_roundoff
 

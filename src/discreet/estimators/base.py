@@ -81,16 +81,20 @@ class PrivateEstimator(Portable, BaseEstimator):  # type: ignore[misc]
     def plan(self, n_features: int, n_rows: int | None = None) -> Plan:
         """Price a fit with no data: noise, expected error and guarantee.
 
+        With one class against the rest this is the plan of one of the fits.
+
         Parameters
         ----------
         n_features, n_rows
             Public shape of the data. Under ``add-remove`` neighbours the
             estimator's own ``n_rows`` is used instead.
         """
-        bounds = self._declared_bounds(n_features)
-        if self._labels == "classes" and bounds.classes is None:
-            bounds = replace(bounds, classes=(0, 1))
-        return self._plan(self._problem(bounds, n_features, n_rows), self._budget())
+        bounds, budget = self._declared_bounds(n_features), self._budget()
+        if self._labels == "classes":
+            count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
+            bounds = replace(bounds, classes=tuple(range(count)))
+            budget = Budget(budget.epsilon / fits, budget.delta / fits)
+        return self._plan(self._problem(bounds, n_features, n_rows), budget)
 
     def _budget(self) -> Budget:
         return Budget(self.epsilon, self.delta)
@@ -218,17 +222,16 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                 "Declare bounds=Bounds(classes=...)."
             )
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
-        index, count = np.searchsorted(self.classes_, y), len(self.classes_)
-        fits: list[tuple[int, Any]] = [(count, index)]
-        if count > 2 and not self._multinomial:
-            fits = [(2, (index == k).astype(np.int64)) for k in range(count)]
+        index = np.searchsorted(self.classes_, y)
+        n_classes, fits = self._fits(len(self.classes_))
+        targets = [index] if fits == 1 else [(index == k).astype(np.int64) for k in range(fits)]
         budget, random = self._budget(), as_randomness(self.random_state)
-        share = Budget(budget.epsilon / len(fits), budget.delta / len(fits))
+        share = Budget(budget.epsilon / fits, budget.delta / fits)
+        encoded = replace(bounds, classes=tuple(range(n_classes)))
+        problem = self._problem(encoded, X.shape[1], X.shape[0])
+        plan = self._plan(problem, share)
         coefs, intercepts, guarantees = [], [], []
-        for n_classes, labels in fits:
-            encoded = replace(bounds, classes=tuple(range(n_classes)))
-            problem = self._problem(encoded, X.shape[1], X.shape[0])
-            plan = self._plan(problem, share)
+        for labels in targets:
             release = plan.run(ArraySource(X, labels), random)
             coef, intercept = problem.bounding.coefficients(release.weights)
             coefs.append(np.atleast_2d(coef.T))
@@ -244,6 +247,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             *assumptions,
         )
         return self
+
+    def _fits(self, n_classes: int) -> tuple[int, int]:
+        """Return the classes of one fit and the number of fits."""
+        return (n_classes, 1) if n_classes == 2 or self._multinomial else (2, n_classes)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the classes: one column, or one per class."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.algorithms import Algorithm
+from discreet.accounting import Budget
+from discreet.algorithms import Algorithm, Plan, Problem, choose
 from discreet.checks import between, nonnegative, positive
 from discreet.errors import MissingBound
 from discreet.estimators.base import PrivateRegressor
@@ -49,7 +50,10 @@ class PrivateRidge(PrivateRegressor):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
-    what bounds the influence of one row without bounding the weights.
+    what bounds the influence of one row without bounding the weights. With
+    ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
+    over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
+    noise on second moments promises the smaller error.
 {_PARAMETERS}
     alpha
         Ridge strength on the sum of half squared residuals, as in
@@ -110,6 +114,20 @@ class PrivateRidge(PrivateRegressor):
 
     def _strength(self) -> float | None:
         return None if self.alpha is None else nonnegative("alpha", self.alpha)
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        plan = super()._plan(problem, budget)
+        if self.algorithm != "auto":
+            return plan
+        # Clipped residuals need less noise than second moments unless clip is large.
+        other = choose(
+            "sufficient-statistics",
+            problem,
+            budget,
+            strength=self._strength(),
+            norm_guess=self.norm_guess,
+        )
+        return min(plan, other, key=lambda p: p.expected_excess)
 
 
 class PrivateElasticNet(PrivateRegressor):
