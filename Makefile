@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite clean
+.PHONY: demo test lint types suite test-oldest clean
 
 demo: $(VENV)/.ready
 	$(BIN)/discreet demo --out demo
@@ -24,5 +24,10 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
+test-oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c tests/oldest.txt
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)-oldest/bin/pytest -n 2
+
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) $(VENV)-oldest demo build dist
