@@ -45,16 +45,35 @@ def grid(**values: tuple[Any, ...]) -> tuple[dict[str, Any], ...]:
     return tuple(dict(zip(values, point, strict=True)) for point in product(*values.values()))
 
 
-SGD = (
-    *grid(rate=(0.1,), steps=(100,), step_size=(1.0, 4.0, 16.0, 64.0), clip=(1.0,)),
-    *grid(rate=(0.1,), steps=(100,), step_size=(16.0, 64.0), clip=(0.25,)),
-    *grid(rate=(0.1,), steps=(400,), step_size=(4.0, 16.0, 64.0), clip=(1.0,)),
+def sgd(rate: float, *points: tuple[int, float, float, float]) -> Settings:
+    """Return DP-SGD settings at one sampling rate."""
+    names = ("steps", "step_size", "momentum", "clip")
+    return tuple({"rate": rate} | dict(zip(names, point, strict=True)) for point in points)
+
+
+SGD = sgd(
+    0.1,
+    (100, 4.0, 0.0, 1.0),
+    (100, 16.0, 0.0, 1.0),
+    (100, 64.0, 0.0, 1.0),
+    (100, 16.0, 0.0, 0.25),
+    (100, 4.0, 0.9, 1.0),
+    (100, 4.0, 0.9, 0.25),
+    (400, 16.0, 0.0, 1.0),
+    (400, 64.0, 0.0, 1.0),
+    (400, 4.0, 0.9, 1.0),
+    (400, 16.0, 0.9, 1.0),
+    (1000, 16.0, 0.9, 1.0),
 )
-LARGE_SGD = (
-    *grid(rate=(0.02,), steps=(100,), step_size=(4.0, 16.0, 64.0), clip=(1.0,)),
-    *grid(rate=(0.02,), steps=(100,), step_size=(16.0,), clip=(0.25,)),
-    *grid(rate=(0.02,), steps=(400,), step_size=(16.0,), clip=(1.0,)),
+LARGE_SGD = sgd(
+    0.02,
+    (100, 16.0, 0.0, 1.0),
+    (100, 16.0, 0.0, 0.25),
+    (100, 4.0, 0.9, 1.0),
+    (400, 4.0, 0.9, 1.0),
+    (400, 16.0, 0.9, 1.0),
 )
+
 
 METHODS = {
     "discreet": Method(

@@ -1,6 +1,6 @@
 """Time the certified inner solver against scikit-learn's logistic regression.
 
-Both fit the same noisy-free logistic problem in the same process, one after
+Both fit the same noise-free logistic problem in the same process, one after
 the other. Ours includes the bounding copy of the data and the certificate.
 Writes ``results/solver_speed.json`` beside its configuration::
 

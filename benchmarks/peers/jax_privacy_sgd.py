@@ -32,11 +32,12 @@ def calibrate(epsilon, delta, setting, shape):
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def step(gradient, privatise, weights, state, rows, labels, padding, step_size):
-    """Make one noisy step."""
+def step(gradient, privatise, weights, velocity, state, rows, labels, padding, setting):
+    """Make one noisy step with momentum."""
     clipped_mean = gradient(weights, rows, labels, is_padding_example=padding)
     noisy, state = privatise(clipped_mean, state)
-    return weights - step_size * noisy, state
+    velocity = setting["momentum"] * velocity + noisy
+    return weights - setting["step_size"] * velocity, velocity, state
 
 
 def fit(X, y, noise, setting, seed):
@@ -58,21 +59,22 @@ def fit(X, y, noise, setting, seed):
     gradient = plan.clipped_grad(loss, batch_argnums=(1, 2), keep_batch_dim=False)
     privatise = plan.noise_addition_transform.update
     rows, labels = X.astype(np.float32), np.where(y > 0, 1, -1).astype(np.float32)
-    weights, total = jnp.zeros(p), np.zeros(p)
+    weights, velocity, total = jnp.zeros(p), jnp.zeros(p), np.zeros(p)
     state = plan.noise_addition_transform.init(weights)
     batches = plan.batch_selection_strategy.batch_iterator(n, rng=seed)
     for i, batch in enumerate(batches):
         # Padding to few distinct shapes keeps the number of compilations small.
         batch = pad_to_multiple_of(batch, max(1024, round(0.05 * setting["rate"] * n)))
-        weights, state = step(
+        weights, velocity, state = step(
             gradient,
             privatise,
             weights,
+            velocity,
             state,
             rows[batch],
             labels[batch],
             batch == -1,
-            setting["step_size"],
+            setting,
         )
         if i >= steps // 2:
             total += np.asarray(weights)
@@ -81,4 +83,4 @@ def fit(X, y, noise, setting, seed):
 
 if __name__ == "__main__":
     packages = ("jax-privacy", "jax", "dp-accounting")
-    serve(calibrate, fit, {name: version(name) for name in packages})
+    serve(calibrate, fit, {name: version(name) for name in packages}, needs=("rate", "steps"))

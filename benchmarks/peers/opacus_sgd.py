@@ -46,11 +46,14 @@ def fit(X, y, noise, setting, seed):
     steps = setting["steps"]
     model = torch.nn.Linear(X.shape[1], 1, bias=False)
     torch.nn.init.zeros_(model.weight)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=setting["step_size"], momentum=setting["momentum"]
+    )
     # Opacus samples at rate 1 / len(loader), so the batch size must divide into whole batches.
     batch = -(-len(y) // round(1 / setting["rate"]))
     model, optimizer, loader = PrivacyEngine().make_private(
         module=model,
-        optimizer=torch.optim.SGD(model.parameters(), lr=setting["step_size"]),
+        optimizer=optimizer,
         data_loader=DataLoader(Table(X, y), batch_size=batch, collate_fn=lambda rows: rows),
         noise_multiplier=noise,
         max_grad_norm=setting["clip"],
@@ -73,4 +76,9 @@ def fit(X, y, noise, setting, seed):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    serve(calibrate, fit, {"opacus": opacus.__version__, "torch": torch.__version__})
+    serve(
+        calibrate,
+        fit,
+        {"opacus": opacus.__version__, "torch": torch.__version__},
+        needs=("rate", "steps"),
+    )

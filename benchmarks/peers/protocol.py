@@ -26,17 +26,20 @@ def budget(epsilon: float, delta: float, setting: Setting, shape: tuple[int, int
     return epsilon, delta
 
 
-def serve(calibrate: Calibrate, fit: Fit, versions: dict[str, str]) -> None:
+def serve(
+    calibrate: Calibrate, fit: Fit, versions: dict[str, str], needs: tuple[str, ...] = ()
+) -> None:
     """Answer every job of the list on stdin with its weights and CPU seconds.
 
-    A calibration is computed once per (epsilon, delta, setting) and its cost added to every fit.
+    A calibration depends on the budget and on what ``needs`` names of the setting; it is computed
+    once and its cost added to every fit that uses it.
     """
     with np.load(sys.argv[1]) as file:
         X, y = file["X"], file["y"]
     print(json.dumps({"versions": {"numpy": np.__version__, **versions}}), flush=True)
     calibrations: dict[str, tuple[Any, float]] = {}
     for job in json.load(sys.stdin):
-        key = json.dumps([job["epsilon"], job["delta"], job["setting"]])
+        key = json.dumps([job["epsilon"], job["delta"], *(job["setting"][k] for k in needs)])
         answer: dict[str, Any]
         try:
             if key not in calibrations:

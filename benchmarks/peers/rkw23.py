@@ -43,4 +43,4 @@ def fit(X, y, noise, setting, seed):
 
 
 if __name__ == "__main__":
-    serve(calibrate, fit, {"scipy": scipy.__version__})
+    serve(calibrate, fit, {"scipy": scipy.__version__}, needs=("share",))

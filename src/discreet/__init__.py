@@ -6,11 +6,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.estimators import (
+        AccuracyFirst,
         PrivateElasticNet,
+        PrivateGeometricMedian,
         PrivateHuberRegressor,
+        PrivateLasso,
         PrivateLinearSVC,
         PrivateLogisticRegression,
+        PrivateMedian,
+        PrivateQuantile,
+        PrivateQuantileRegressor,
         PrivateRidge,
+        PrivateSGDClassifier,
+        PrivateSGDRegressor,
+        PrivateSparseLogisticRegression,
+        PrivateSparseRegression,
+        PrivateStreamClassifier,
+        PrivateStreamRegressor,
         UndeclaredBounds,
         load,
     )
@@ -19,14 +31,26 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccuracyFirst",
     "Bounds",
     "Budget",
     "Guarantee",
     "PrivateElasticNet",
+    "PrivateGeometricMedian",
     "PrivateHuberRegressor",
+    "PrivateLasso",
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
+    "PrivateMedian",
+    "PrivateQuantile",
+    "PrivateQuantileRegressor",
     "PrivateRidge",
+    "PrivateSGDClassifier",
+    "PrivateSGDRegressor",
+    "PrivateSparseLogisticRegression",
+    "PrivateSparseRegression",
+    "PrivateStreamClassifier",
+    "PrivateStreamRegressor",
     "UndeclaredBounds",
     "load",
 ]

@@ -111,6 +111,24 @@ def test_composition_of_pure_and_ex_post_adds_up() -> None:
     assert (both.epsilon, both.kind) == (1.0, "ex-post")
 
 
+def test_reserves_of_ex_post_guarantees() -> None:
+    late = guarantee(epsilon=0.35, delta=0.0, event=Pure(2.0), kind="ex-post", reserved=(2.0, 0.0))
+    text = str(late)
+    assert "epsilon = 0.35" in text
+    assert "at most epsilon = 2, delta = 0 (reserved)" in text
+    assert Guarantee.from_dict(json.loads(json.dumps(late.to_dict()))) == late
+    both = late.compose(guarantee(epsilon=0.5, delta=0.0, event=Pure(0.5)), late)
+    assert both.epsilon == pytest.approx(1.2)
+    assert both.reserved == pytest.approx((4.5, 0.0))
+    assert both.event.delta(4.5) <= 1e-12
+    # A reserve that nobody stated cannot be summed, and a sum is never above its reserve.
+    assert late.compose(guarantee(epsilon=0.1, delta=0.0, kind="ex-post")).reserved is None
+    for change in ({"reserved": (0.2, 0.0)}, {"kind": "ex-ante"}, {"reserved": (2.0, -1.0)}):
+        with pytest.raises(InvalidParameter):
+            guarantee(**({"epsilon": 0.35, "delta": 0.0, "kind": "ex-post",
+                          "reserved": (2.0, 0.0)} | change))  # fmt: skip
+
+
 def test_different_relations_do_not_compose() -> None:
     with pytest.raises(Incompatible, match="neighbours"):
         guarantee().compose(guarantee(neighbours="replace-one"))

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import discreet
+import discreet.algorithms
 from discreet import (
     Bounds,
     PrivateElasticNet,
@@ -190,8 +191,9 @@ def test_one_wild_row_changes_little(kind: type) -> None:
     wild, label = X.copy(), y.copy()
     wild[0] = 1e12
     label[0] = 0 if kind in CLASSIFIERS else 1e12
-    calm = make(kind).fit(X, y)
-    moved = make(kind).fit(wild, label)
+    by = "objective-perturbation"
+    calm = make(kind, algorithm=by).fit(X, y)
+    moved = make(kind, algorithm=by).fit(wild, label)
     plan = calm.plan(3, 400)
     reach = 2 * plan.problem.terms.lipschitz / plan.strength
     gap = np.hypot(
@@ -203,9 +205,18 @@ def test_one_wild_row_changes_little(kind: type) -> None:
 
 @EVERY
 def test_plan_needs_no_data(kind: type) -> None:
-    plan = make(kind).plan(n_features=3, n_rows=1000)
+    plan = make(kind).plan(n_features=3, n_rows=100_000)
     assert plan.guarantee.epsilon == 4.0
-    assert plan.facts()["algorithm"] == "objective-perturbation"
+    assert plan.facts()["algorithm"] in discreet.algorithms.ALGORITHMS
+
+
+def test_noise_decides_how_logistic_regression_is_fitted() -> None:
+    few, many = (make(PrivateLogisticRegression).plan(3, n).facts() for n in (300, 300_000))
+    assert few["algorithm"] == "noisy-gradient"
+    assert many["algorithm"] == "objective-perturbation"
+    # Asking for a ridge, a penalty or a set is asking for that very problem.
+    asked = make(PrivateLogisticRegression, C=1.0).plan(3, 300).facts()
+    assert asked["algorithm"] == "objective-perturbation"
 
 
 def test_algorithms_by_name_and_by_instance() -> None:

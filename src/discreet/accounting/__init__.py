@@ -36,6 +36,7 @@ from discreet.accounting.objective import (
     ObjectivePerturbation,
     best_mode,
 )
+from discreet.accounting.sampling import FixedSizeGaussian, PoissonGaussian, sampled_multiplier
 from discreet.accounting.strength import default_strength
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import (
@@ -60,12 +61,14 @@ __all__ = [
     "Composed",
     "Curve",
     "Event",
+    "FixedSizeGaussian",
     "Gaussian",
     "Guarantee",
     "Laplace",
     "LossTerms",
     "Mode",
     "ObjectivePerturbation",
+    "PoissonGaussian",
     "Pure",
     "best_mode",
     "best_strength",
@@ -86,6 +89,7 @@ __all__ = [
     "output_sensitivity",
     "rdp_delta",
     "register",
+    "sampled_multiplier",
     "solution_distance",
     "sparse_regression_excess",
     "zcdp_delta",

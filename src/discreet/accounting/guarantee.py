@@ -104,11 +104,15 @@ class Guarantee:
         What must hold for it, in words.
     kind
         ``"ex-ante"`` if fixed before running, ``"ex-post"`` if epsilon is what
-        this particular output turned out to cost.
+        this particular output turned out to cost. With a delta the ex-post
+        claim is ``P_D[S] <= integral over S of exp(epsilon) dP_D' + delta``.
     secure
         False when the noise was seeded.
     unit
         What one neighbour changes.
+    reserved
+        Of an ex-post guarantee, the epsilon and delta that no output of the
+        run could have exceeded; ``event`` is the cost of that worst case.
 
     Examples
     --------
@@ -129,6 +133,7 @@ class Guarantee:
     kind: Literal["ex-ante", "ex-post"] = "ex-ante"
     secure: bool = True
     unit: str = "row"
+    reserved: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
@@ -138,6 +143,14 @@ class Guarantee:
         one_of("kind", self.kind, ("ex-ante", "ex-post"))
         if not isinstance(self.event, Event):
             raise InvalidParameter("event must have rdp, delta and to_dict.")
+        if self.reserved is not None:
+            epsilon, delta = (nonnegative("reserved", r) for r in self.reserved)
+            object.__setattr__(self, "reserved", (epsilon, delta))
+            if self.kind != "ex-post" or self.epsilon > epsilon or self.delta > delta:
+                raise InvalidParameter(
+                    "reserved is the worst case of an ex-post guarantee, so it cannot be below "
+                    "epsilon and delta and has no place in an ex-ante one."
+                )
 
     def under(self, relation: str) -> tuple[float, float] | None:
         """Return (epsilon, delta) under another relation, or None for no claim.
@@ -163,7 +176,9 @@ class Guarantee:
         """Return the guarantee of publishing this release and the others together.
 
         Deltas add up. Epsilon is the smallest the composed event allows at that
-        delta, and never more than the sum.
+        delta, and never more than the sum. What ex-post guarantees spent adds
+        up as well, provided that what each had reserved fitted the budget left
+        before it ran; the reserves add up too.
         """
         parts = (self, *others)
         for name in ("neighbours", "unit"):
@@ -187,12 +202,23 @@ class Guarantee:
             kind="ex-ante" if ex_ante else "ex-post",
             secure=all(p.secure for p in parts),
             unit=self.unit,
+            reserved=None if ex_ante else _reserve(parts),
         )
+
+    def _reserve_lines(self) -> tuple[str, ...]:
+        if self.kind == "ex-ante":
+            return ()
+        if self.reserved is None:
+            return ("  in advance: no bound was reserved",)
+        epsilon, delta = self.reserved
+        return (f"  in advance: at most epsilon = {epsilon:.6g}, delta = {delta:.3g} (reserved)",)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that :meth:`from_dict` reads back."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values |= {"event": self.event.to_dict(), "assumptions": list(self.assumptions)}
+        if self.reserved is not None:
+            values["reserved"] = list(self.reserved)
         return {"version": _VERSION, **values}
 
     @classmethod
@@ -210,6 +236,8 @@ class Guarantee:
                 f"A guarantee has fields {sorted(expected)}. Got {sorted(given)} instead."
             )
         given["event"] = event_from_dict(given["event"])
+        if given["reserved"] is not None:
+            given["reserved"] = tuple(given["reserved"])
         return cls(**given)
 
     def __str__(self) -> str:
@@ -222,6 +250,7 @@ class Guarantee:
         lines = [
             f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.3g} per {self.unit} ({self.kind})",
             f"  {when}",
+            *self._reserve_lines(),
             f"  neighbours: {self.neighbours} ({NEIGHBOURS[self.neighbours]})",
         ]
         for relation in NEIGHBOURS:
@@ -240,3 +269,12 @@ class Guarantee:
             "  randomness: operating-system entropy" if self.secure else f"  WARNING: {INSECURE}"
         )
         return "\n".join(lines)
+
+
+def _reserve(parts: tuple[Guarantee, ...]) -> tuple[float, float] | None:
+    """Return the sum of what was fixed in advance, or None if some part fixed nothing."""
+    caps = [(p.epsilon, p.delta) if p.kind == "ex-ante" else p.reserved for p in parts]
+    known = [cap for cap in caps if cap is not None]
+    if len(known) < len(caps):
+        return None
+    return math.fsum(c[0] for c in known), math.fsum(c[1] for c in known)

@@ -46,7 +46,7 @@ def per_round(budget: Budget, rounds: int) -> tuple[float, Event]:
     integer("rounds", rounds)
     if budget.delta == 0:
         return budget.epsilon / rounds, Pure(budget.epsilon)
-    rho = zcdp_rho(budget.epsilon, budget.delta)
+    rho = rho_of(budget)
     eta = math.sqrt(8 * rho / rounds) * (1 - 2.0**-50)
     better = _by_distribution(budget, rounds, eta) if rounds <= MOST_ROUNDS else eta
     if better <= eta:
@@ -56,23 +56,34 @@ def per_round(budget: Budget, rounds: int) -> tuple[float, Event]:
 
 
 @lru_cache(maxsize=64)
+def rho_of(budget: Budget) -> float:
+    """Return the zero-concentrated privacy that implies a budget.
+
+    >>> round(rho_of(Budget(1.0, 1e-6)), 7)
+    0.024356
+    """
+    return zcdp_rho(budget.epsilon, budget.delta)
+
+
+@lru_cache(maxsize=64)
 def _by_distribution(budget: Budget, rounds: int, low: float) -> float:
     """Return an ``eta`` above ``low`` that the loss distribution allows, or ``low``."""
 
-    def excess(eta: float) -> float:
+    def allowed(eta: float) -> bool:
         each = BoundedRange(eta)
         if rounds == 1:
-            delta = each.delta(budget.epsilon)
-        else:
-            delta = pld_delta((each,) * rounds, budget.epsilon)
-        return math.log(max(delta, 1e-300) / budget.delta)
+            return each.delta(budget.epsilon) <= budget.delta
+        return pld_delta((each,) * rounds, budget.epsilon) <= budget.delta
 
-    if excess(low) > 0:
+    # Epsilons add up, whatever a distribution says.
+    best = max(low, budget.epsilon / rounds)
+    if best == low and not allowed(low):
         return low
-    bad = low
-    while excess(bad) <= 0:
-        low, bad = bad, bad * 1.05
-    for _ in range(5):
-        middle = (low + bad) / 2
-        low, bad = (middle, bad) if excess(middle) <= 0 else (low, middle)
-    return low
+    step = best * 0.04
+    while allowed(best + step):
+        best += step
+    for _ in range(3):
+        step /= 2
+        if allowed(best + step):
+            best += step
+    return best

@@ -85,15 +85,14 @@ class SquaredSteps:
         self._rows, self._columns = rows, sp.csc_array(rows.X)
         self._radius, self._odds = radius, -radius / scale
         self._target = np.asarray(rows.X.T @ (rows.weight * rows.y))
-        self._image = np.zeros(rows.dimension)
-        self._scale = 1.0
-        # Untouched coordinates have no image, so their scores never change.
+        # Coordinates that no step has touched have no image: their scores never change.
         self._sampler = SignedSampler(-self._odds * self._target)
+        self._image, self._hot_target = np.empty(0), np.empty(0)
+        self._scale = 1.0
 
     def draw(self, random: Randomness) -> tuple[int, int]:
         """Return a coordinate and a sign."""
-        hot = self._sampler.hot
-        gradient = self._scale * self._image[hot] - self._target[hot]
+        gradient = self._scale * self._image - self._hot_target
         return self._sampler.draw(random, self._odds * gradient)
 
     def move(self, j: int, sign: int, step: float) -> None:
@@ -103,8 +102,12 @@ class SquaredSteps:
         touched, values = _column(self._columns, j)
         weight = self._rows.weight[touched] * values * (sign * step * self._radius / self._scale)
         index, change = _combined(self._rows.X, touched, weight)
-        self._image[index] += change
-        self._sampler.warm(index)
+        known = self._image.size
+        place = self._sampler.warm(index)
+        new = self._sampler.hot[known:]
+        self._image = np.concatenate([self._image, np.zeros(new.size)])
+        self._hot_target = np.concatenate([self._hot_target, self._target[new]])
+        self._image[place] += change
 
 
 class StaleSteps:
@@ -231,10 +234,11 @@ def _summed(columns: Index, values: Array, dimension: int) -> tuple[Index, Array
     """Return the distinct columns and the sums of their values."""
     if columns.size > dimension // 16:
         # Sorting would cost more than a pass over all coordinates.
-        total = np.bincount(columns, values, minlength=dimension)
+        total = np.bincount(columns, weights=values, minlength=dimension)
         seen = np.zeros(dimension, dtype=bool)
         seen[columns] = True
         reached = np.flatnonzero(seen)
-        return reached, total[reached]
+        return reached, np.asarray(total[reached], dtype=np.float64)
     reached, place = np.unique(columns, return_inverse=True)
-    return reached, np.bincount(place, values, minlength=reached.size)
+    sums = np.bincount(place, weights=values, minlength=reached.size)
+    return reached, np.asarray(sums, dtype=np.float64)

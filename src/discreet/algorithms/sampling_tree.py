@@ -19,7 +19,7 @@ from mpmath import mp, mpf
 
 from discreet.errors import NotCertified
 from discreet.noise.randomness import Randomness
-from discreet.noise.selection import below_exp, propose, signs
+from discreet.noise.selection import below_exp, pick, propose, scale_bits, signs, whole_weights
 from discreet.types import Array
 
 Index = npt.NDArray[np.intp]
@@ -31,8 +31,8 @@ FAN = 32
 SLACK = 2.0**-14
 """How far, in logarithm, a proposal may fall short of its weight.
 
-Whole-number weights cost ``m 2**-40`` relative among ``m`` candidates and
-rounding far less, so it is never used up for fewer than ``2**24`` candidates.
+Whole-number weights cost ``FAN 2**-40`` relative at each level of the tree, and
+rounding of the sums less than that, so it is never used up.
 """
 
 
@@ -86,10 +86,13 @@ class SamplingTree:
         return float(log_sum(self._levels[-1]))
 
     def update(self, index: Index, values: Array) -> None:
-        """Set some leaves and renew the sums above them."""
+        """Set some leaves, given in increasing order, and renew the sums above them."""
+        if not index.size:
+            return
         self._levels[0][index] = values
         for below, above in zip(self._levels[:-1], self._levels[1:], strict=True):
-            index = np.unique(index // FAN)
+            index = index // FAN
+            index = index[np.append(True, index[1:] != index[:-1])]
             above[index] = log_sum(below.reshape(-1, FAN)[index])
 
     def propose(self, random: Randomness) -> tuple[int, Path]:
@@ -113,7 +116,9 @@ class SignedSampler:
     """Draws a coordinate and a sign with probability proportional to ``exp(sign * h_j)``.
 
     Coordinates whose ``h`` changes at every draw are *hot* and stand beside the
-    tree in one flat list; all others are leaves.
+    tree in one flat list; all others are leaves. A leaf that became hot leaves
+    the tree when it is next proposed there: a proposal that cannot be accepted
+    only costs time.
 
     Parameters
     ----------
@@ -131,44 +136,53 @@ class SignedSampler:
     def __init__(self, h: Array) -> None:
         self._h = h.copy()
         self._tree = SamplingTree(log_pair(h))
-        self._hot: Index = np.empty(0, dtype=np.intp)
-        self._is_hot = np.zeros(h.size, dtype=bool)
+        self.hot: Index = np.empty(0, dtype=np.intp)
+        self._slot = np.full(h.size, -1, dtype=np.intp)
 
-    @property
-    def hot(self) -> Index:
-        """The coordinates that stand beside the tree."""
-        return self._hot
-
-    def warm(self, index: Index) -> None:
-        """Make coordinates hot; :meth:`draw` then expects their ``h``."""
-        new = index[~self._is_hot[index]]
-        if new.size:
-            self._is_hot[new] = True
-            self._hot = np.concatenate([self._hot, new])
-            self._tree.update(new, np.full(new.size, -np.inf))
+    def warm(self, index: Index) -> Index:
+        """Make coordinates hot and return their places in the list of hot ones."""
+        new = index[self._slot[index] < 0]
+        self._slot[new] = np.arange(self.hot.size, self.hot.size + new.size)
+        self.hot = np.concatenate([self.hot, new])
+        return self._slot[index]
 
     def update(self, index: Index, h: Array) -> None:
-        """Set the log-odds of some coordinates in the tree."""
+        """Set the log-odds of some coordinates, given in increasing order, in the tree."""
         self._h[index] = h
         self._tree.update(index, log_pair(h))
 
     def draw(self, random: Randomness, hot: Array | None = None) -> tuple[int, int]:
-        """Return a coordinate and its sign; ``hot`` holds ``h`` of the hot ones."""
-        flat = np.empty(0) if hot is None else log_pair(hot)
-        parts = np.array([self._tree.root, float(log_sum(flat))])
-        total = float(log_sum(parts))
+        """Return a coordinate and its sign; ``hot`` holds ``h`` of the hot ones, in order."""
+        flat = self._flat(np.abs(hot)) if hot is not None and hot.size else None
         while True:
+            parts = np.array([self._tree.root, -np.inf if flat is None else flat[1]])
+            total = float(log_sum(parts))
             part, weight, of = propose(parts, float(parts.max()), random)
             path = [(weight, of)]
             if part == 0:
                 j, steps = self._tree.propose(random)
+                if self._slot[j] >= 0:
+                    self._tree.update(np.array([j]), np.array([-np.inf]))
+                    continue
                 path, h = path + steps, float(self._h[j])
             else:
-                i, weight, of = propose(flat, float(flat.max()), random)
+                assert flat is not None
                 assert hot is not None
-                path, j, h = [*path, (weight, of)], int(self._hot[i]), float(hot[i])
+                i, weight, of = pick(flat[0], random)
+                path, j, h = [*path, (weight, of)], int(self.hot[i]), float(hot[i])
+            # privacy: each round accepts in proportion to the wanted weights, so the law is
+            # exact although rejected rounds may have changed the tree.
             if _accepted(h, path, total, random):
                 return j, 1 if signs(np.array([2.0 * h]), random)[0] else -1
+
+    @staticmethod
+    def _flat(size: Array) -> tuple[npt.NDArray[np.int64], float]:
+        """Return whole weights that bound the hot pairs from above, and the log of their sum."""
+        peak = float(size.max())
+        ends = whole_weights(size, peak)
+        # A pair weighs at most twice its larger half.
+        log_two = math.log(2.0)
+        return ends, math.log(int(ends[-1])) + peak - (scale_bits(size.size) - 1) * log_two
 
 
 def _accepted(h: float, path: Path, total: float, random: Randomness) -> bool:

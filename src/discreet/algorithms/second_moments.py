@@ -56,6 +56,9 @@ class SecondMoments:
         Public number of rows the sums have room for; larger sums are clipped.
     coarse
         Largest noise scale that has to fit beside a sum, in units of ``row_scale**2``.
+    label_room
+        Power of two that the label scale is enlarged by: the vector then gets
+        a smaller share of the sensitivity and larger noise.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class SecondMoments:
     capacity: int
     row_l1: float | None = None
     coarse: float = 1.0
+    label_room: float = 1.0
 
     @classmethod
     def of(
@@ -82,7 +86,8 @@ class SecondMoments:
                 f"Sufficient statistics exist for the squared loss only, not for {loss.name!r}. "
                 "Use objective-perturbation."
             )
-        root = math.sqrt(problem.bounds.weight) * (1 + 2 * unit_roundoff())
+        weight = problem.bounds.weight
+        root = 1.0 if weight == 1 else math.sqrt(weight) * (1 + 2 * unit_roundoff())
         rows = problem.n_rows if problem.n_rows is not None else NOMINAL_ROWS
         return cls(
             dimension=problem.bounding.dimension,
@@ -102,7 +107,7 @@ class SecondMoments:
     @cached_property
     def label_scale(self) -> float:
         """Power of two above the size of a label."""
-        return power_above(self.label)
+        return self.label_room * power_above(self.label)
 
     @cached_property
     def bits(self) -> int:

@@ -26,7 +26,7 @@ with one joint Gaussian calibration: it also releases the smallest eigenvalue.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -47,7 +47,7 @@ from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
 from discreet.types import Array, unit_roundoff
 
-RidgeRule = Literal["stein", "adassp"]
+RidgeRule = Literal["stein", "adassp", "fixed"]
 _QUANTILE = 1.645  # normal quantile of 0.95: how far below its release the eigenvalue may lie
 _FAILURE = 0.05  # Wang's probability that the noisy matrix is not covered
 
@@ -64,9 +64,13 @@ class SufficientStatistics:
         ``"gaussian"``, ``"gamma"`` or ``"laplace"``; by default the best for
         the budget. Laplace pays off only with ``row_l1``.
     ridge
-        How much strength the noise calls for: ``"stein"`` or ``"adassp"``.
+        How much strength the noise calls for: ``"stein"`` or ``"adassp"``;
+        ``"fixed"`` takes ``strength`` as it is.
     row_l1
         Public bound on the l1 norm of bounded rows; longer rows are scaled down.
+    label_room
+        Power of two by which labels count less in the sensitivity; the vector
+        gets that much more noise and the matrix less.
     norm_guess
         Public guess of the norm of good weights, for the printed bound only.
 
@@ -86,11 +90,12 @@ class SufficientStatistics:
     noise: Kind | None = None
     ridge: RidgeRule = "stein"
     row_l1: float | None = None
+    label_room: float = 1.0
     norm_guess: float | None = None
 
     def plan(self, problem: Problem, budget: Budget) -> SufficientStatisticsPlan:
         """Calibrate a run from public values."""
-        one_of("ridge", self.ridge, ("stein", "adassp"))
+        one_of("ridge", self.ridge, ("stein", "adassp", "fixed"))
         strength = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         kind = self.noise
         if kind is None:
@@ -99,7 +104,7 @@ class SufficientStatistics:
         return SufficientStatisticsPlan(
             problem,
             budget,
-            SecondMoments.of(problem, row_l1=self.row_l1),
+            replace(SecondMoments.of(problem, row_l1=self.row_l1), label_room=self.label_room),
             max(strength, problem.regularizer.strong_convexity),
             kind,  # type: ignore[arg-type]
             self.ridge,
@@ -131,7 +136,10 @@ class SufficientStatisticsPlan:
 
     @cached_property
     def sensitivity(self) -> float:
-        """Largest distance between neighbours' statistics, in the norm of the noise."""
+        """Largest distance between neighbours' statistics, in the norm of the noise.
+
+        In units of the moments' scales, like the noise itself.
+        """
         moments, reach = self.moments, 2.0 * self.moments.capacity
         extra = moments.eigenvalue_sensitivity() if self.ridge == "adassp" else 0.0
         if self.kind == "laplace":
@@ -188,8 +196,8 @@ class SufficientStatisticsPlan:
             "algorithm": SufficientStatistics.name,
             "ridge": self.ridge,
             "strength": self.strength,
-            "sensitivity": self.sensitivity,
-            f"{self.kind} noise scale": self.noise.scale,
+            "sensitivity": self.sensitivity * self.moments.row_scale**2,
+            f"{self.kind} noise scale": self.noise.scale * self.moments.row_scale**2,
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
@@ -214,6 +222,8 @@ class SufficientStatisticsPlan:
         matrix = np.triu(matrix) + np.triu(matrix, 1).T
         matrix, square = matrix * moments.row_scale**2, moments.row_scale**2
         vector = out[p + len(upper[0]) :][:p] * moments.row_scale * moments.label_scale
+        if self.ridge == "fixed":
+            return matrix, vector, self.strength
         if self.ridge == "adassp":
             return matrix, vector, self._adassp(float(out[-1]) * square)
         return matrix, vector, stein_strength(matrix, vector, *self.spread, least=self.strength)
@@ -231,8 +241,9 @@ class SufficientStatisticsPlan:
         ridged = matrix + strength * np.eye(p)
         if isinstance(kernel, Zero) and isinstance(domain, AllSpace | L2Ball):
             # A public radius keeps the answer finite when noise makes the matrix singular.
+            radius = domain.radius(p)
             usual = 64 * norm_guess_of(problem, None)
-            return trust_region(ridged, vector, min(usual, domain.radius(p)))
+            return trust_region(ridged, vector, radius if math.isfinite(radius) else usual)
         # Any other penalty or set needs a convex objective: raise the eigenvalues, and write
         # the quadratic as least squares over p artificial rows.
         values, basis = np.linalg.eigh(ridged)

@@ -68,4 +68,9 @@ def _on_the_sphere(values: Array, turned: Array, radius: float) -> Array:
         slope = float(np.sum((w / norm) ** 2 / shifted)) / norm
         step = mu + (1 / radius - 1 / norm) / slope
         mu = step if a < step < b else 0.5 * (a + b)
-    return w * min(1.0, radius / norm)
+    # Close to the pole rounding of mu moves the lowest coordinates only, so they make up the norm.
+    rest, pole = float(np.linalg.norm(w[~low])), float(np.linalg.norm(w[low]))
+    if pole > 0 and rest < radius:
+        w[low] *= math.sqrt((radius - rest) * (radius + rest)) / pole
+        return w
+    return w * (radius / norm)

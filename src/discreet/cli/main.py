@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from discreet.cli import card, demo, fit, plan, predict
+from discreet.cli import accuracy_first, card, demo, fit, plan, predict
 from discreet.cli.parser import Parser
 from discreet.errors import DiscreetError
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for module in (demo, plan, fit, predict, card):
+    for module in (demo, plan, fit, accuracy_first, predict, card):
         module.add(verbs)
     try:
         arguments = parser.parse_args(argv)

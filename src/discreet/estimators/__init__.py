@@ -1,16 +1,44 @@
 """Scikit-learn estimators."""
 
+from discreet.estimators.accuracy_first import AccuracyFirst
 from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.classifiers import PrivateLinearSVC, PrivateLogisticRegression
+from discreet.estimators.gradient import (
+    PrivateGeometricMedian,
+    PrivateQuantileRegressor,
+    PrivateSGDClassifier,
+    PrivateSGDRegressor,
+)
 from discreet.estimators.persistence import load
 from discreet.estimators.regressors import PrivateElasticNet, PrivateHuberRegressor, PrivateRidge
+from discreet.estimators.sampling import PrivateMedian, PrivateQuantile
+from discreet.estimators.sparse import (
+    NoStableSupport,
+    PrivateLasso,
+    PrivateSparseLogisticRegression,
+    PrivateSparseRegression,
+)
+from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 
 __all__ = [
+    "AccuracyFirst",
+    "NoStableSupport",
     "PrivateElasticNet",
+    "PrivateGeometricMedian",
     "PrivateHuberRegressor",
+    "PrivateLasso",
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
+    "PrivateMedian",
+    "PrivateQuantile",
+    "PrivateQuantileRegressor",
     "PrivateRidge",
+    "PrivateSGDClassifier",
+    "PrivateSGDRegressor",
+    "PrivateSparseLogisticRegression",
+    "PrivateSparseRegression",
+    "PrivateStreamClassifier",
+    "PrivateStreamRegressor",
     "UndeclaredBounds",
     "load",
 ]

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, softmax
 
-from discreet.algorithms import Algorithm
-from discreet.checks import positive
+from discreet.accounting import Budget
+from discreet.algorithms import Algorithm, Plan, Problem
+from discreet.algorithms.early_stopping import early_stopping
+from discreet.checks import one_of, positive
 from discreet.estimators.base import PrivateClassifier
-from discreet.losses import HuberisedHinge, Logistic, Loss, Softmax
+from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
 from discreet.regularizers import Regularizer
 from discreet.sets import ConvexSet
 from discreet.types import Array, Bounds
@@ -101,6 +103,15 @@ class PrivateLogisticRegression(PrivateClassifier):
     def _strength(self) -> float | None:
         return None if self.C is None else 1.0 / positive("C", self.C)
 
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        settings = (self.C, self.regularizer, self.constraint)
+        plain = problem.loss == Logistic() and all(s is None for s in settings)
+        if self.algorithm == "auto" and plain and problem.n_rows is not None and budget.delta > 0:
+            early = early_stopping(problem, budget, self.norm_guess)
+            if early is not None:
+                return early
+        return super()._plan(problem, budget)
+
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
         scores = self.decision_function(X)
@@ -118,10 +129,13 @@ class PrivateLogisticRegression(PrivateClassifier):
 class PrivateLinearSVC(PrivateClassifier):
     __doc__ = f"""Linear support vector classifier with a privacy guarantee.
 
-    Uses the huberised hinge loss, which rounds the corner of the hinge over
-    ``width`` on either side of margin 1. More than two classes are fitted one
-    against the rest, and the budget is split over the fits.
+    By default uses the huberised hinge loss, which rounds the corner of the
+    hinge over ``width`` on either side of margin 1. More than two classes are
+    fitted one against the rest, and the budget is split over the fits.
 {_PARAMETERS}
+    loss
+        ``"huberised-hinge"``, or ``"hinge"`` with its corner, for which
+        ``"auto"`` takes noisy gradient steps.
     width
         Half the width of the rounded corner.
 
@@ -145,6 +159,7 @@ class PrivateLinearSVC(PrivateClassifier):
         neighbours: str = "zero-out",
         algorithm: str | Algorithm = "auto",
         C: float | None = None,
+        loss: str = "huberised-hinge",
         width: float = 0.5,
         regularizer: Regularizer | None = None,
         constraint: ConvexSet | None = None,
@@ -160,6 +175,7 @@ class PrivateLinearSVC(PrivateClassifier):
         self.neighbours = neighbours
         self.algorithm = algorithm
         self.C = C
+        self.loss = loss
         self.width = width
         self.regularizer = regularizer
         self.constraint = constraint
@@ -170,6 +186,8 @@ class PrivateLinearSVC(PrivateClassifier):
         self.random_state = random_state
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        if one_of("loss", self.loss, ("huberised-hinge", "hinge")) == "hinge":
+            return Hinge()
         return HuberisedHinge(width=self.width)
 
     def _strength(self) -> float | None:

@@ -1,6 +1,7 @@
 """Losses of a prediction ``z = <x, w>``; one line in ``LOSSES`` registers a new one."""
 
 from discreet.losses.base import Loss, Regularity
+from discreet.losses.capped_logistic import CappedLogistic
 from discreet.losses.clipped import Clipped
 from discreet.losses.distance import Absolute, EuclideanDistance
 from discreet.losses.hinge import Hinge, HuberisedHinge
@@ -10,11 +11,13 @@ from discreet.losses.pinball import Quantile, SmoothedQuantile
 from discreet.losses.poisson import Poisson
 from discreet.losses.softmax import Softmax
 from discreet.losses.squared import Squared
+from discreet.losses.squared_vector import SquaredVector
 
 LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
         Logistic(),
+        CappedLogistic(),
         HuberisedHinge(),
         Hinge(),
         Squared(),
@@ -32,6 +35,7 @@ LOSSES: dict[str, Loss] = {
 __all__ = [
     "LOSSES",
     "Absolute",
+    "CappedLogistic",
     "Clipped",
     "EuclideanDistance",
     "Hinge",
@@ -45,4 +49,5 @@ __all__ = [
     "SmoothedQuantile",
     "Softmax",
     "Squared",
+    "SquaredVector",
 ]

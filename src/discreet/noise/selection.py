@@ -71,7 +71,7 @@ def exponential_mechanism(log_weights: Array, random: Randomness) -> int:
     while True:
         j, weight, _ = propose(x, peak, random)
         value = float(x[j])
-        scale = _scale_bits(x.size)
+        scale = scale_bits(x.size)
 
         def exact(value: float = value, weight: int = weight, scale: int = scale) -> Any:
             return mpf(value) - peak - mpf(SLACK) + scale * mp.log(2) - mp.log(weight)
@@ -87,23 +87,48 @@ def propose(x: Array, peak: float, random: Randomness) -> tuple[int, int, int]:
     """Draw an index by whole-number weights near ``exp(x - peak)``.
 
     Returns the index, its weight and the sum of all weights, which state its
-    probability exactly. A weight is at least ``exp(x - peak) 2**bits``, up to
-    relative rounding of 2**-50; one of ``-inf`` is never drawn.
+    probability exactly.
 
     >>> from discreet.noise import Seeded
     >>> propose(np.array([-np.inf, 0.0]), 0.0, Seeded(0))[0]
     1
     """
-    scale = 2.0 ** _scale_bits(x.size)
-    weights = np.floor(np.exp(x - peak) * scale).astype(np.int64) + (x > -np.inf)
-    ends = np.cumsum(weights)
+    return pick(whole_weights(x, peak), random)
+
+
+def whole_weights(x: Array, peak: float) -> npt.NDArray[np.int64]:
+    """Return running sums of whole numbers just above ``exp(x - peak) * 2**scale_bits``.
+
+    Each is at least that, up to a relative rounding of 2**-50; for ``-inf`` it is 0.
+
+    >>> whole_weights(np.array([-np.inf, 0.0]), 0.0).tolist() == [0, 2**40 + 1]
+    True
+    """
+    weights = np.exp(x - peak)
+    weights *= 2.0 ** scale_bits(x.size)
+    whole = weights.astype(np.int64)
+    whole += x > -np.inf
+    return np.cumsum(whole, out=whole)
+
+
+def pick(ends: npt.NDArray[np.int64], random: Randomness) -> tuple[int, int, int]:
+    """Draw an index by the whole numbers whose running sums are ``ends``.
+
+    >>> from discreet.noise import Seeded
+    >>> pick(np.array([0, 5, 5]), Seeded(0))
+    (1, 5, 5)
+    """
     total = int(ends[-1])
-    j = int(np.searchsorted(ends, integers(total, 1, random)[0], side="right"))
-    return j, int(weights[j]), total
+    j = int(ends.searchsorted(integers(total, 1, random)[0], side="right"))
+    return j, int(ends[j]) - (int(ends[j - 1]) if j else 0), total
 
 
-def _scale_bits(candidates: int) -> int:
-    """Return how fine the whole-number weights are; their sum stays below 2**62."""
+def scale_bits(candidates: int) -> int:
+    """Return how fine the whole-number weights are; their sum stays below 2**62.
+
+    >>> scale_bits(10), scale_bits(2**30)
+    (40, 29)
+    """
     return min(40, 60 - candidates.bit_length())
 
 

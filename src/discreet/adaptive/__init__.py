@@ -1,0 +1,49 @@
+"""Accuracy first: the least privacy loss that meets an accuracy target.
+
+Models come from private to accurate along one path of shrinking noise
+(:mod:`~discreet.adaptive.noise_reduction`, :mod:`~discreet.adaptive.paths`). A
+run stops by a certificate made of released values, by a private test, or needs
+neither because the epsilon was worked out from the target.
+"""
+
+from discreet.adaptive.above_threshold import METRICS, AboveThreshold, Sensitivity
+from discreet.adaptive.certificate import Certificate, certified
+from discreet.adaptive.choose import METHODS, AccuracyPlan, choose
+from discreet.adaptive.doubling import Doubling
+from discreet.adaptive.inversion import OneShot
+from discreet.adaptive.noise_reduction import (
+    BrownianReduction,
+    GammaReduction,
+    IntegerLaplaceReduction,
+    LaplaceReduction,
+    geometric_levels,
+)
+from discreet.adaptive.outcome import Outcome, Step
+from discreet.adaptive.paths import OutputPath, StatisticsPath
+from discreet.adaptive.task import Task
+from discreet.adaptive.threshold_stop import Query, ThresholdStop
+
+__all__ = [
+    "METHODS",
+    "METRICS",
+    "AboveThreshold",
+    "AccuracyPlan",
+    "BrownianReduction",
+    "Certificate",
+    "Doubling",
+    "GammaReduction",
+    "IntegerLaplaceReduction",
+    "LaplaceReduction",
+    "OneShot",
+    "Outcome",
+    "OutputPath",
+    "Query",
+    "Sensitivity",
+    "StatisticsPath",
+    "Step",
+    "Task",
+    "ThresholdStop",
+    "certified",
+    "choose",
+    "geometric_levels",
+]

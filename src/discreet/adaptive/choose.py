@@ -1,0 +1,179 @@
+"""Which method meets a target, and at what levels: decided by public facts only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.adaptive.above_threshold import METRICS
+from discreet.adaptive.certificate import Certificate
+from discreet.adaptive.doubling import Doubling
+from discreet.adaptive.inversion import OneShot
+from discreet.adaptive.noise_reduction import geometric_levels
+from discreet.adaptive.paths import OutputPath, StatisticsPath
+from discreet.adaptive.task import Task
+from discreet.adaptive.threshold_stop import Query, ThresholdStop, split_task
+from discreet.checks import between, one_of, positive
+from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.losses import Squared
+
+METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
+
+AccuracyPlan = OneShot | Certificate | ThresholdStop | Doubling
+
+
+def choose(
+    task: Task,
+    *,
+    target: float,
+    metric: str = "excess-risk",
+    max_epsilon: float = 2.0,
+    failure: float = 0.1,
+    delta: float = 0.0,
+    method: str = "auto",
+    noise: str | None = None,
+    margin: float | None = None,
+    validation: float | None = None,
+) -> AccuracyPlan:
+    """Return a plan that reserves at most ``max_epsilon``, or refuse.
+
+    ``"auto"`` takes one shot or, for ridge, the certificate stop for excess
+    risk: neither pays for tests. Other metrics need tests.
+
+    Parameters
+    ----------
+    task
+        The public facts.
+    target, metric
+        What has to be met.
+    max_epsilon
+        Cap on what is reserved.
+    failure
+        Probability that a released model misses the target.
+    delta
+        0 for pure guarantees; otherwise Gaussian noise may be used.
+    method, noise, margin, validation
+        See :class:`~discreet.AccuracyFirst`.
+
+    Examples
+    --------
+    >>> from discreet.algorithms import Problem
+    >>> from discreet.losses import Logistic
+    >>> from discreet.types import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=38, n_rows=100_000)
+    >>> plan = choose(Task(problem=problem, strength=500.0), target=0.05, delta=1e-6)
+    >>> plan.facts()["method"], round(plan.reserved[0], 3)
+    ('one-shot (tight)', 0.021)
+    """
+    one_of("metric", metric, METRICS)
+    one_of("method", method, METHODS)
+    positive("target", target)
+    cap = positive("max_epsilon", max_epsilon)
+    between("failure", failure, 0, 1)
+    exact = metric == "excess-risk"
+    if not exact and method not in ("auto", "noise-reduction"):
+        raise Incompatible(
+            f"Method {method!r} is for excess risk; only tests on the data can decide a target of "
+            f"{metric!r}. Use method='noise-reduction'."
+        )
+    if method == "noise-reduction" or not exact:
+        share = (0.8 if exact else 0.1) * target if margin is None else margin
+        return _tested(task, metric, target, failure, cap, delta, noise, share, validation)
+    if validation is not None:
+        raise Incompatible("validation is for metric 'loss' or 'error-rate'.")
+    if method == "doubling":
+        return _doubling(task, target, failure, cap)
+    return _untested(task, target, failure, cap, delta, method)
+
+
+def _untested(
+    task: Task, target: float, failure: float, cap: float, delta: float, method: str
+) -> OneShot | Certificate:
+    """Return the method without tests that is sure to fit the cap at the least price."""
+    plans: list[OneShot | Certificate] = []
+    if method in ("auto", "one-shot", "theory"):
+        rule: Any = "theory" if method == "theory" else "tight"
+        for spare in {0.0} if rule == "theory" else {0.0, delta}:
+            plans.append(OneShot(task=task, target=target, failure=failure, delta=spare, rule=rule))
+    certificate: Certificate | None = None
+    if method == "certificate" or (method == "auto" and isinstance(task.problem.loss, Squared)):
+        certificate = Certificate(task=task, target=target, failure=failure, max_epsilon=cap)
+        if certificate.enough <= cap:
+            plans.append(certificate)
+
+    def price(plan: OneShot | Certificate) -> float:
+        # A certificate usually stops well below what it reserves.
+        return plan.reserved[0] / (1.5 if isinstance(plan, Certificate) else 1.0)
+
+    affordable = [plan for plan in plans if plan.reserved[0] <= cap]
+    if affordable:
+        return min(affordable, key=price)
+    if certificate is not None:
+        return certificate  # the data may still allow a stop before the cap
+    raise BudgetTooSmall(
+        f"The target needs epsilon = {min(map(price, plans)):.3g} by public facts, more than "
+        f"max_epsilon = {cap:g}. Raise max_epsilon, allow a larger target, or use "
+        "method='noise-reduction', which stops early where the data allows it."
+    )
+
+
+def _path(
+    task: Task, levels: tuple[float, ...], noise: str | None, delta: float
+) -> StatisticsPath | OutputPath:
+    kind = StatisticsPath if isinstance(task.problem.loss, Squared) else OutputPath
+    law: Any = "laplace" if noise is None else noise
+    return kind(task=task, levels=levels, noise=law, delta=delta if law == "brownian" else 0.0)
+
+
+def _tested(
+    task: Task,
+    metric: str,
+    target: float,
+    failure: float,
+    cap: float,
+    delta: float,
+    noise: str | None,
+    margin: float,
+    validation: float | None,
+) -> ThresholdStop:
+    """Return tests whose cost leaves the rest of the cap to the models."""
+    judged = task
+    if validation is not None:
+        held = max(1, round(between("validation", validation, 0, 1) * task.n))
+        judged, task = split_task(task, held), split_task(task, max(1, task.n - held))
+    plan = ThresholdStop(
+        path=_path(task, geometric_levels(cap), noise, delta),
+        query=Query(task=judged, metric=metric, target=target),
+        margin=margin,
+        failure=failure,
+        validation=validation is not None,
+    )
+    if plan.test_epsilon >= cap:
+        raise BudgetTooSmall(
+            f"Testing alone costs epsilon = {plan.test_epsilon:.3g}, but max_epsilon = {cap:g}. "
+            "Raise max_epsilon or margin, or allow a larger target."
+        )
+    if plan.validation:
+        return plan
+    rest = geometric_levels(cap - plan.test_epsilon)
+    return replace(plan, path=_path(task, rest, noise, delta))
+
+
+def _doubling(task: Task, target: float, failure: float, cap: float) -> Doubling:
+    """Return as many doublings as the cap allows."""
+    found: Doubling | None = None
+    for count in range(1, 64):
+        plan = Doubling(
+            path=_path(task, (1.0,), None, 0.0),
+            query=Query(task=task, metric="excess-risk", target=target),
+            first=1 / task.n,
+            count=count,
+            failure=failure,
+        )
+        if plan.reserved[0] > cap:
+            break
+        found = plan
+    if found is None:
+        raise BudgetTooSmall("One test of the doubling method costs more than max_epsilon.")
+    return found

@@ -1,0 +1,168 @@
+"""The doubling method: fresh noise, twice the epsilon, until a test passes. A baseline.
+
+Level ``k`` spends ``first * 2^(k-1)`` on a fresh model, so a stop at ``k`` has
+spent ``(2^k - 1) first`` on models. ``"fresh"`` tests are those of Ligett et
+al. (2017): each compares with fresh Laplace noise and costs its own epsilon.
+``"above-threshold"`` pays for one tester.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.accounting import Pure
+from discreet.adaptive.above_threshold import AboveThreshold
+from discreet.adaptive.discrete import discrete_laplace
+from discreet.adaptive.outcome import Costs, Outcome, Step
+from discreet.adaptive.paths import OutputPath, StatisticsPath
+from discreet.adaptive.threshold_stop import SIZE_KNOWN, Query
+from discreet.checks import between, integer, one_of, positive
+from discreet.data import Source
+from discreet.errors import Incompatible
+from discreet.noise import Randomness
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubling:
+    """Fresh models at doubling epsilons, each tested.
+
+    Parameters
+    ----------
+    path
+        Gives the models; its levels are replaced.
+    query
+        What must be small; its task is the path's.
+    first
+        Epsilon of the first model.
+    count
+        Largest number of models.
+    failure
+        Probability that a released model misses the target.
+    test
+        ``"fresh"`` or ``"above-threshold"``.
+
+    Examples
+    --------
+    >>> from discreet.adaptive.task import Task
+    >>> from discreet.algorithms import Problem
+    >>> from discreet.losses import Logistic
+    >>> from discreet.types import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=5, n_rows=100_000)
+    >>> task = Task(problem=problem, strength=500.0)
+    >>> plan = Doubling(path=OutputPath(task=task, levels=(1.0,)), first=0.01, count=8,
+    ...                 query=Query(task=task, metric="excess-risk", target=0.05))
+    >>> round(plan.reserved[0] - 8 * plan.test_epsilon, 6)
+    2.55
+    """
+
+    path: StatisticsPath | OutputPath
+    query: Query
+    first: float
+    count: int
+    failure: float = 0.1
+    test: Literal["fresh", "above-threshold"] = "fresh"
+
+    def __post_init__(self) -> None:
+        positive("first", self.first)
+        integer("count", self.count)
+        between("failure", self.failure, 0, 1)
+        one_of("test", self.test, ("fresh", "above-threshold"))
+        if self.path.noise != "laplace" or self.query.metric != "excess-risk":
+            raise Incompatible(
+                "The doubling method is a baseline for excess risk with Laplace noise. Use noise "
+                "reduction for other targets and noises."
+            )
+
+    @cached_property
+    def rule(self) -> AboveThreshold:
+        """The shared tester of ``"above-threshold"``."""
+        return AboveThreshold.calibrate(
+            self.query.sensitivity,
+            target=self.query.level,
+            margin=0.8 * self.query.task.n * self.query.target,
+            tests=self.count,
+            violation=self.failure,
+            refusal=self.failure,
+        )
+
+    @property
+    def _scale(self) -> float:
+        """Scale of a fresh test's noise: half the target covers it, all tests together."""
+        return 0.5 * self.query.level / math.log(max(self.count / (2 * self.failure), 2.0))
+
+    @property
+    def _step(self) -> float:
+        return 2.0 ** math.floor(math.log2(self.query.sensitivity.shared * 2.0**-20))
+
+    @property
+    def test_epsilon(self) -> float:
+        """What one test costs, or the shared tester."""
+        if self.test == "above-threshold":
+            return self.rule.epsilon
+        return (self.query.sensitivity.shared + self._step) / self._scale
+
+    def _tests(self, k: int) -> float:
+        return self.test_epsilon if self.test == "above-threshold" else k * self.test_epsilon
+
+    @property
+    def reserved(self) -> tuple[float, float]:
+        """Epsilon and delta that no run exceeds."""
+        return self._tests(self.count) + (2.0**self.count - 1) * self.first, 0.0
+
+    @cached_property
+    def costs(self) -> Costs:
+        """How a run is accounted for."""
+        cap, neighbours = self.reserved[0], self.path.task.problem.neighbours
+        assumptions = (SIZE_KNOWN,) if neighbours == "add-remove" else ()
+        theorem = "composition of fresh releases and tests (Ligett et al. 2017, doubling)"
+        return Costs(neighbours, 0.0, cap, Pure(cap), theorem, assumptions)
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "method": f"doubling ({self.test} tests)",
+            "levels": self.count,
+            "first level": self.first,
+            "reserved epsilon": self.reserved[0],
+            "test epsilon": self.test_epsilon,
+            "radius": self.path.task.radius,
+            "strength": self.path.task.strength,
+        }
+
+    def _tester(self, random: Randomness) -> Callable[[float], bool]:
+        if self.test == "above-threshold":
+            return self.rule.start(random).accepts
+        step, scale = self._step, self._scale
+        edge = math.floor(0.5 * self.query.level / step)
+
+        def accepts(query: float) -> bool:
+            noise = float(discrete_laplace(scale / step, 1, random)[0])
+            return (math.ceil(query / step) if math.isfinite(query) else math.inf) + noise <= edge
+
+        return accepts
+
+    def run(self, source: Source, random: Randomness) -> Outcome:
+        """Release and test model after model, each with fresh noise."""
+        query = self.query.prepare(self.query.task.problem.bound(source))
+        accepts, steps = self._tester(random), []
+        for k in range(1, self.count + 1):
+            level = self.first * 2.0 ** (k - 1)
+            weights = next(replace(self.path, levels=(level,)).models(source, random))
+            met, model = accepts(query(weights)), (2.0**k - 1) * self.first
+            steps.append(Step(model + self._tests(k), met))
+            if met:
+                break
+        return Outcome(
+            weights=np.array(weights) if met else None,
+            guarantee=self.costs.guarantee(model + self._tests(k), random),
+            eps_model=model,
+            eps_test=self._tests(k),
+            steps=tuple(steps),
+        )

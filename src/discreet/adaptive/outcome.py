@@ -1,0 +1,78 @@
+"""What leaves an accuracy-first run, met or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.accounting import Event, Guarantee
+from discreet.algorithms.base import SIDE_CHANNELS, sealed
+from discreet.noise import Randomness
+from discreet.types import Array, Neighbours
+
+
+@dataclass(frozen=True)
+class Step:
+    """One level of a path: its total cost, the certified error if any, and the decision.
+
+    The error is in the target's units. Tests release no error, only decisions.
+    """
+
+    epsilon: float
+    accepted: bool
+    bound: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A model that meets the target, or none; and what the run cost either way.
+
+    Parameters
+    ----------
+    weights
+        The model, or None when no level met the target. There is no fallback
+        to a model without noise.
+    guarantee
+        Ex-post, with what was reserved.
+    eps_model, eps_test
+        The parts of epsilon that went into the model and into tests.
+    steps
+        The path up to the stop; publishing it costs nothing more.
+    """
+
+    weights: Array | None
+    guarantee: Guarantee
+    eps_model: float
+    eps_test: float
+    steps: tuple[Step, ...]
+
+    @property
+    def status(self) -> str:
+        """``"met"`` or ``"not-met"``."""
+        return "not-met" if self.weights is None else "met"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """How the costs of a run are stated: relation, delta, reserve and proof."""
+
+    neighbours: Neighbours
+    delta: float
+    reserved: float
+    event: Event
+    theorem: str
+    assumptions: tuple[str, ...] = ()
+
+    def guarantee(self, epsilon: float, random: Randomness) -> Guarantee:
+        """Return the ex-post guarantee of an output that cost ``epsilon``."""
+        stated = Guarantee(
+            # Sums of levels may round above the reserve they are part of.
+            epsilon=min(epsilon, self.reserved),
+            delta=self.delta,
+            neighbours=self.neighbours,
+            event=self.event,
+            theorem=self.theorem,
+            assumptions=(SIDE_CHANNELS, *self.assumptions),
+            kind="ex-post",
+            reserved=(self.reserved, self.delta),
+        )
+        return sealed(stated, random)

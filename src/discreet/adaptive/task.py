@@ -1,0 +1,169 @@
+"""The public facts that accuracy targets are worked out from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import lambertw
+
+from discreet.algorithms import Problem
+from discreet.algorithms.minimize import minimise
+from discreet.checks import integer, positive
+from discreet.data import Rows, gamma
+from discreet.errors import Incompatible, MissingBound
+from discreet.losses import Logistic, Squared
+from discreet.regularizers import Zero
+from discreet.sets import AllSpace, L2Ball
+from discreet.types import Array
+
+_LOGISTIC = float(lambertw(math.exp(-1.0)).real)  # sup of -m f'(m) for the logistic loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Minimise ``J(w) = sum_i f(<x_i, w>; y_i) + strength/2 ||w||^2`` over a public ball.
+
+    The ball holds the minimiser whatever the data is: along ``w*``
+    stationarity gives ``strength ||w*||^2 = sum_i -z_i f'(z_i; y_i)``, at most
+    ``Y^2/4`` a row for the squared loss and ``W(1/e)`` for the logistic loss.
+
+    Parameters
+    ----------
+    problem
+        With a smooth loss of one output, and no penalty or constraint.
+    strength
+        Ridge strength on the sum scale.
+    row_l1
+        Public bound on the l1 norm of bounded rows, where it is the honest one.
+    n_max
+        Under ``add-remove``, a public number the rows do not exceed; twice the
+        declared size by default.
+
+    Examples
+    --------
+    >>> from discreet.types import Bounds
+    >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
+    ...                   n_features=38, n_rows=100_000)
+    >>> round(Task(problem=problem, strength=500.0).radius, 6)
+    7.071068
+    """
+
+    problem: Problem
+    strength: float
+    row_l1: float | None = None
+    n_max: int | None = None
+
+    def __post_init__(self) -> None:
+        positive("strength", self.strength)
+        problem = self.problem
+        if problem.n_rows is None:
+            raise MissingBound(
+                "n_rows is not set. Accuracy targets are per row, so they need a declared size. "
+                "Pass n_rows=..., a number the rows are not below."
+            )
+        if problem.loss.outputs != 1 or not math.isfinite(problem.loss.regularity(
+            label=problem.bounding.label_bound, reach=1.0).smoothness):  # fmt: skip
+            raise Incompatible(
+                f"Accuracy targets need a smooth loss of one output; {problem.loss.name!r} is not."
+            )
+        if not (isinstance(problem.regularizer, Zero) and isinstance(problem.constraint, AllSpace)):
+            raise Incompatible(
+                "Accuracy targets are worked out for ridge penalties without a constraint. "
+                "Leave regularizer and constraint out."
+            )
+        if self.n_max is not None:
+            integer("n_max", self.n_max, minimum=problem.n_rows)
+
+    @property
+    def n(self) -> int:
+        """Public number of rows that targets are divided by."""
+        assert self.problem.n_rows is not None
+        return self.problem.n_rows
+
+    @property
+    def most(self) -> int:
+        """Public number that the rows do not exceed."""
+        if self.problem.neighbours != "add-remove":
+            return self.n
+        return 2 * self.n if self.n_max is None else self.n_max
+
+    @property
+    def weight(self) -> float:
+        """Largest weight of a row."""
+        return self.problem.bounds.weight
+
+    @cached_property
+    def radius(self) -> float:
+        """Radius of the ball."""
+        label, per_strength = self.problem.bounding.label_bound, self.most * self.weight
+        per_strength /= self.strength
+        if isinstance(self.problem.loss, Squared):
+            return 0.5 * label * math.sqrt(per_strength)
+        if isinstance(self.problem.loss, Logistic):
+            return math.sqrt(_LOGISTIC * per_strength)
+        return math.sqrt(2 * self._start * per_strength)
+
+    @property
+    def _start(self) -> float:
+        """Largest loss of a row at zero weights."""
+        ends = np.array([-1.0, 1.0]) * min(self.problem.bounding.label_bound, 1e300)
+        return float(self.problem.loss.value(np.zeros(2), ends).max())
+
+    @cached_property
+    def loss_range(self) -> tuple[float, float]:
+        """Range of one row's loss over the ball."""
+        reach, loss = self.radius * self.problem.row_norm, self.problem.loss
+        if isinstance(loss, Logistic):
+            # privacy: the upper end exceeds the width, and it is what an absolute target needs
+            return self.weight * math.log1p(math.exp(-reach)), self.weight * _softplus(reach)
+        if isinstance(loss, Squared):
+            return 0.0, self.weight * (reach + self.problem.bounding.label_bound) ** 2 / 2
+        return 0.0, self.weight * (self._start + self.lipschitz / self.weight * self.radius)
+
+    @cached_property
+    def lipschitz(self) -> float:
+        """Bound on the gradient of one row's loss over the ball."""
+        label, norm = self.problem.bounding.label_bound, self.problem.row_norm
+        regular = self.problem.loss.regularity(label=label, reach=self.radius * norm)
+        return self.weight * norm * regular.lipschitz
+
+    @property
+    def curvature(self) -> float:
+        """Bound on the second derivative of the loss in its margin."""
+        label, norm = self.problem.bounding.label_bound, self.problem.row_norm
+        return self.problem.loss.regularity(label=label, reach=self.radius * norm).smoothness
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the floating-point error of a sum of losses over the rows."""
+        return 8 * self.most * self.loss_range[1] * gamma(4096 + self.problem.dimension + 32)
+
+    def project(self, weights: Array) -> Array:
+        """Return the nearest point of the ball."""
+        return weights * min(1.0, self.radius / max(float(np.linalg.norm(weights)), 1e-300))
+
+    def value(self, rows: Rows, weights: Array) -> float:
+        """Return the objective, rows that overflow counted at the upper end."""
+        ridge = 0.5 * self.strength * float(weights @ weights)
+        value = rows.objective(self.problem.loss, weights)[0]
+        return ridge + min(value, self.most * self.loss_range[1])
+
+    def minimiser(self, rows: Rows, tolerance: float) -> Array:
+        """Return a point of the ball whose gradient is certified to that tolerance."""
+        # Without the ball where the minimum is known to lie in it: that is faster.
+        secret = self.problem.neighbours == "add-remove"
+        return minimise(
+            rows,
+            self.problem.loss,
+            linear=np.zeros(self.problem.shape),
+            strength=self.strength * (1 + 2.0**-40),
+            constraint=L2Ball(radius=self.radius) if secret else None,
+            tolerance=tolerance,
+        )
+
+
+def _softplus(x: float) -> float:
+    return x + math.log1p(math.exp(-x))

@@ -1,0 +1,82 @@
+"""The scores an exponential mechanism samples from, built from bounded rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.algorithms.base import Problem
+from discreet.algorithms.oscillation import (
+    covered_rows,
+    inner_loss,
+    largest_loss,
+    public_size,
+    score_error,
+)
+from discreet.data import Rows, block_rows, gamma
+from discreet.errors import Incompatible, InvalidData
+from discreet.losses import LOSSES
+from discreet.regularizers import Zero
+from discreet.samplers import Region, Target
+from discreet.types import Array, unit_roundoff
+
+_PROVED = tuple(type(loss) for loss in LOSSES.values())
+
+
+def check_convex(problem: Problem, trusted: bool) -> None:
+    """Refuse a loss whose convexity the library has not proved, unless it is trusted."""
+    if not isinstance(inner_loss(problem.loss), _PROVED) and not trusted:
+        raise Incompatible(
+            f"{problem.loss.name!r} is not a loss of this library, and this sampler's guarantee "
+            "rests on its convexity and on correct gradients. Prove both and pass "
+            "trust_loss=True, or use sampler='grid'."
+        )
+
+
+def density(
+    problem: Problem, rows: Rows, region: Region, *, inverse: float, strength: float, radius: float
+) -> Target:
+    """Return the law ``exp(-inverse * (losses + regularizer + strength/2 |w|^2))``.
+
+    ``strength`` is the whole ridge part, the regularizer's included; ``radius``
+    bounds the norm of the region's points.
+    """
+    if rows.n_rows > covered_rows(problem):
+        raise InvalidData("The data has more rows than the rounding bound of the plan covers.")
+    kernel = problem.regularizer.kernel
+    flat = isinstance(kernel, Zero)
+    # Short, so that the subgradient is nearly one at w itself; not so short that it is rounded off.
+    push = public_size(problem, 0.0, radius) / radius if not flat else 0.0
+    short = math.sqrt(2.0 * unit_roundoff()) * radius / max(push, 1e-300)
+
+    def evaluate(point: Array) -> tuple[float, Array]:
+        w = point.reshape(problem.shape)
+        value, gradient = rows.objective(problem.loss, w)
+        public = 0.5 * strength * float(point @ point)
+        slope = gradient.ravel() + strength * point
+        if not flat:
+            public += kernel.value(w)
+            slope = slope + ((w - kernel.prox(w, short)) / short).ravel()
+        return inverse * (value + public), inverse * slope
+
+    return Target(region, evaluate, _slack(problem, inverse, strength, radius, push))
+
+
+def _slack(problem: Problem, inverse: float, strength: float, radius: float, push: float) -> float:
+    """Bound how far rounding lets a tangent exceed the scores; generous, as it costs nothing."""
+    n, p = covered_rows(problem), problem.bounding.dimension
+    steep = n * problem.terms.lipschitz * radius
+    sums = gamma(block_rows(p, sparse=True) + p + 16) * steep
+    public = public_size(problem, strength, radius)
+    sizes = n * largest_loss(problem, radius) + public + math.sqrt(problem.dimension) * steep
+    kinks = 16.0 * math.sqrt(unit_roundoff()) * math.sqrt(problem.dimension) * push * radius
+    total = 16.0 * score_error(problem, radius) + 16.0 * sums + 2.0**-40 * sizes + kinks
+    return 2.0**-20 + inverse * total
+
+
+def curvature(problem: Problem, rows: Rows, *, inverse: float, strength: float) -> Array:
+    """Return the second derivative of the scores of a quadratic loss."""
+    matrix = rows.hessian(problem.loss, np.zeros(problem.shape))
+    matrix.flat[:: len(matrix) + 1] += strength
+    return inverse * matrix

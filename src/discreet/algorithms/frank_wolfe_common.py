@@ -1,0 +1,54 @@
+"""What both kinds of private Frank-Wolfe share: the steps and the size of roundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from discreet.algorithms.base import SIDE_CHANNELS, Problem
+from discreet.types import Array
+
+NAME = "frank-wolfe"
+
+MARGIN = 1.0 + 2.0**-20
+"""Covers the rounding of weights, margins and slopes in the bound on a slope."""
+
+MOST_ROWS = 2**20
+"""Rows that rounding is paid for under add-remove, where the true number is secret."""
+
+
+def adjacency(problem: Problem) -> int:
+    """Return how many bounded rows' worth of change a neighbour can make."""
+    return 2 if problem.neighbours == "replace-one" else 1
+
+
+def rounded_rows(problem: Problem) -> int:
+    """Return the number of rows that the rounding of sums is paid for.
+
+    >>> from discreet.losses import Logistic
+    >>> from discreet.types import Bounds
+    >>> rounded_rows(Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                      n_features=3, n_rows=100, neighbours="add-remove"))
+    1048576
+    """
+    assert problem.n_rows is not None
+    if problem.neighbours == "add-remove":
+        return max(MOST_ROWS, 2 * problem.n_rows)
+    return problem.n_rows
+
+
+def assumptions(problem: Problem) -> tuple[str, ...]:
+    """Return what the guarantee of a run assumes."""
+    if problem.neighbours != "add-remove":
+        return (SIDE_CHANNELS,)
+    return (
+        SIDE_CHANNELS,
+        f"the data has at most {rounded_rows(problem)} rows (for the rounding of sums)",
+    )
+
+
+def iterate(weights: Array, steps: int, vertex: Callable[[Array], Array]) -> Array:
+    """Run the steps from ``weights``; ``vertex`` maps an iterate to the next vertex."""
+    for k in range(steps):
+        step = 2.0 / (k + 2.0)
+        weights = (1.0 - step) * weights + step * vertex(weights)
+    return weights

@@ -1,0 +1,241 @@
+"""Localization: a noisy minimiser first, then exponential sampling near it.
+
+Bassily, Smith, Thakurta (2014), Algorithms 3 and 4, for objectives that are
+strongly convex whatever the data is. Half of epsilon pays for the minimiser with
+gamma-radius noise, which lands within a public radius ``r`` of the true one;
+the other half for an exponential mechanism on the ball of that radius, where
+one row matters little. The excess is of order ``p^2 L^2 / (m epsilon^2)``
+instead of ``p L B / epsilon``.
+
+The radius is fixed before the data is read: it minimises
+``(2 a p L / epsilon_2) r + n L E(rho - r)_+`` for gamma-distributed ``rho``. Any
+public radius is private. The minimiser is certified or nothing is released.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaincc, gammainccinv
+
+from discreet.accounting import BoundedRange, Budget, Composed, Guarantee, Pure
+from discreet.accounting.gamma import output_sensitivity
+from discreet.algorithms.base import (
+    SIDE_CHANNELS,
+    Problem,
+    Release,
+    check_solvable,
+    norm_guess_of,
+    sealed,
+    solver_error,
+)
+from discreet.algorithms.density import check_convex, density
+from discreet.algorithms.exponential_sampling import PRACTICAL
+from discreet.algorithms.minimize import minimise
+from discreet.algorithms.oscillation import score_error
+from discreet.algorithms.release_noise import ReleaseNoise, release_noise
+from discreet.checks import positive
+from discreet.data import Source
+from discreet.errors import Incompatible, MissingBound
+from discreet.noise import Randomness
+from discreet.samplers import Region, TangentEnvelope
+
+
+@dataclass(frozen=True, kw_only=True)
+class Localization:
+    """Output perturbation to find the neighbourhood, exponential sampling inside it.
+
+    Parameters
+    ----------
+    strength
+        Total strong convexity on the sum scale; what the regularizer lacks is
+        added. By default chosen from public values.
+    radius
+        Public radius of the second stage; by default the best by its bound.
+    norm_guess
+        Public guess of the norm of good weights, for the default strength and
+        the printed bound; privacy does not depend on it.
+    trust_loss
+        Accept that a loss from outside the library is convex with correct
+        gradients.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.types import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=5, n_rows=1000, neighbours="replace-one")
+    >>> plan = Localization(strength=100.0).plan(problem, Budget(1.0))
+    >>> round(plan.radius / plan.noise.scale, 2)
+    9.51
+    """
+
+    name: ClassVar[str] = "localization"
+
+    strength: float | None = None
+    radius: float | None = None
+    norm_guess: float | None = None
+    trust_loss: bool = False
+
+    def plan(self, problem: Problem, budget: Budget) -> LocalizationPlan:
+        """Calibrate a run from public values."""
+        check_solvable(problem, self.name)
+        check_convex(problem, self.trust_loss)
+        if problem.dimension > PRACTICAL:
+            raise Incompatible(
+                f"Exact sampling is practical up to about {PRACTICAL} weights; this model has "
+                f"{problem.dimension}. Use objective perturbation."
+            )
+        if problem.n_rows is None:
+            raise MissingBound(
+                "n_rows is not set. The radius of localization depends on the number of rows. "
+                "Pass n_rows=..., a declared size."
+            )
+        guess = norm_guess_of(problem, self.norm_guess)
+        held = problem.regularizer.strong_convexity
+        radius = None if self.radius is None else positive("radius", self.radius)
+
+        def planned(strength: float) -> LocalizationPlan:
+            return LocalizationPlan(problem, budget, max(strength, held), radius, guess)
+
+        if self.strength is not None or held > 0.0:
+            asked = 0.0 if self.strength is None else positive("strength", self.strength)
+            return planned(asked)
+        # Shrinkage grows with the strength, noise falls with it: a coarse search balances them.
+        scale = problem.terms.lipschitz * problem.dimension / (budget.epsilon * guess)
+        return min(
+            (planned(scale * 2.0 ** (k / 2)) for k in range(-8, 17)),
+            key=lambda plan: plan.expected_excess,
+        )
+
+
+@dataclass(frozen=True)
+class LocalizationPlan:
+    """A calibrated run of localization."""
+
+    problem: Problem
+    budget: Budget
+    strength: float
+    given_radius: float | None
+    norm_guess: float
+
+    @property
+    def halves(self) -> tuple[float, float]:
+        """Epsilon of the two stages: equal, since the risk grows with one over their product."""
+        return self.budget.epsilon / 2, self.budget.epsilon - self.budget.epsilon / 2
+
+    @property
+    def _lipschitz(self) -> float:
+        return self.problem.terms.lipschitz
+
+    @property
+    def _rows(self) -> float:
+        return 2.0 if self.problem.neighbours == "replace-one" else 1.0
+
+    @cached_property
+    def tolerance(self) -> float:
+        """Largest norm of the certified subgradient, fixed before the data is read."""
+        return max(1e-6 * self._lipschitz, 4 * solver_error(self.problem))
+
+    @cached_property
+    def noise(self) -> ReleaseNoise:
+        """The gamma-radius noise of the first stage."""
+        sensitivity = output_sensitivity(
+            self._lipschitz, self.strength, self.tolerance, self.problem.neighbours
+        )
+        return release_noise(
+            sensitivity, Budget(self.halves[0]), dimension=self.problem.dimension, kind="gamma"
+        )
+
+    @cached_property
+    def radius(self) -> float:
+        """Radius of the second stage."""
+        if self.given_radius is not None:
+            return self.given_radius
+        p, n = self.problem.dimension, self.problem.n_rows
+        assert n is not None
+        share = 2.0 * self._rows * p / (n * self.halves[1])
+        if share >= 1.0:
+            raise Incompatible(
+                "Localization does not pay here: so few rows at this epsilon leave nothing to "
+                "localise. Use exponential sampling with the whole budget."
+            )
+        return self.noise.scale * float(gammainccinv(p, share))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        return Guarantee(
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            neighbours=self.problem.neighbours,
+            event=Composed((Pure(self.halves[0]), BoundedRange(self.halves[1]))),
+            theorem="localization with exponential sampling (Bassily, Smith, Thakurta 2014)",
+            assumptions=(SIDE_CHANNELS,),
+        )
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        n, p = self.problem.n_rows, self.problem.dimension
+        assert n is not None
+        scale, r = self.noise.scale, self.radius
+        t = max(0.0, r - self.tolerance / self.strength) / scale
+        # E(rho - t)_+ of a gamma variable of shape p and scale 1.
+        beyond = p * gammaincc(p + 1, t) - t * gammaincc(p, t)
+        inside = 2.0 * self._rows * p * self._lipschitz * r / self.halves[1]
+        missed = (n * self._lipschitz + self.strength * self.norm_guess) * scale * float(beyond)
+        return inside + missed + 0.5 * self.strength * self.norm_guess**2
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "algorithm": Localization.name,
+            "strength": self.strength,
+            "gamma noise scale": self.noise.scale,
+            "radius": self.radius,
+            "norm guess": self.norm_guess,
+            "passes over the data, about": 20.0 + 3.5 * math.exp(0.5 * self.problem.dimension),
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Solve, certify, release a centre, and draw near it."""
+        problem = self.problem
+        rows = problem.bound(source)
+        # privacy: a hair above the accounted strength, so rounding cannot fall below it
+        strength = self.strength * (1 + 2.0**-40)
+        point = minimise(
+            rows,
+            problem.loss,
+            linear=np.zeros(problem.shape),
+            strength=strength - problem.regularizer.strong_convexity,
+            regularizer=problem.regularizer,
+            constraint=problem.constraint,
+            tolerance=self.tolerance,
+        )
+        centre = problem.constraint.project(self.noise.add(point, random))
+        # From here on the data is read through the second mechanism only.
+        region = Region.of(problem.constraint, problem.shape, centre=centre, radius=self.radius)
+        reach = min(
+            float(np.linalg.norm(centre)) + self.radius,
+            problem.constraint.radius(problem.dimension) + region.edge,
+        )
+        diameter = min(2.0 * self.radius, problem.constraint.diameter(problem.dimension))
+        # privacy: a row's loss changes by at most its Lipschitz constant times the diameter, and
+        # four computed scores carry an error.
+        osc = self._rows * self._lipschitz * (diameter + 2.0 * region.edge) * (1.0 + 2.0**-30)
+        target = density(
+            problem,
+            rows,
+            region,
+            inverse=self.halves[1] / (osc + 4.0 * score_error(problem, reach)),
+            strength=strength,
+            radius=reach,
+        )
+        drawn = TangentEnvelope(target).draw(random).reshape(problem.shape)
+        return Release(problem.constraint.project(drawn), sealed(self.guarantee, random))

@@ -1,0 +1,456 @@
+"""Noisy gradient descent: clipped gradient sums with Gaussian noise, step by step.
+
+Minimises ``F(w) = sum_i f(<x_i, w>; y_i) + reg(w) + strength/2 ||w||^2`` over a
+set. Each step adds noise to a sum of clipped gradients over a batch of rows,
+moves against it and returns to the set; an average of the path is released.
+
+Theorem (Bassily, Smith, Thakurta 2014; exact accounting per sampler). The path
+is private whatever the loss is: rows enter through sums of vectors of norm at
+most ``clip`` only. Full-batch steps compose exactly as one Gaussian release;
+batches are accounted for as they are drawn. Without ``delta`` the noise has a
+gamma-distributed radius and steps cost ``epsilon / T`` each.
+
+Convexity, smoothness and the guess of the norm matter for accuracy alone. The
+one exception is ``hidden_state``: there only the last iterate is released, and
+its smaller noise rests on certified convexity and smoothness
+(:mod:`discreet.algorithms.hidden_state`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
+from discreet.algorithms.adaptive_clip import AdaptiveClip
+from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.gradient_noise import GradientNoise
+from discreet.algorithms.hidden_state import HiddenState
+from discreet.algorithms.samplers import SAMPLERS, FullBatch, Sampler, rows_apart
+from discreet.algorithms.steps import OUTPUTS, RULES, Average, Facts, Rule
+from discreet.checks import integer, nonnegative, one_of, positive
+from discreet.data import Rows, Source
+from discreet.data.clipped_sums import MOST_ROWS, ClippedSums, Index
+from discreet.errors import Incompatible, MissingBound
+from discreet.noise import Randomness
+from discreet.regularizers import combined_prox
+from discreet.sets import ConvexSet, L2Ball
+from discreet.types import Array
+
+WORK = 4e10
+"""Products a default run may take, about half a minute on two cores."""
+
+FEWEST, MOST = 200, 5000
+"""Passes a default run is never cut below, and never exceeds."""
+
+FEW_ROWS = f"the data has at most 2^{MOST_ROWS.bit_length() - 1} rows, for rounding bounds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGradient:
+    """Gradient steps with noise; every setting has a default from public values.
+
+    Parameters
+    ----------
+    sampler
+        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``.
+    batch
+        Rows of a step, expected or exact; not with ``"full"``.
+    steps
+        Number of steps; by default what the rule asks for, capped by the work
+        it takes.
+    rule
+        ``"smooth"``, ``"lipschitz"``, ``"strongly-convex"`` or ``"adaptive"``;
+        ``"auto"`` takes the one with the smallest bound.
+    step
+        Constant length of a step, overriding the rule's.
+    clip
+        Bound on the norm of one row's gradient. By default the Lipschitz
+        constant, where clipping changes nothing.
+    adaptive_clip
+        Whether the clip follows the median norm of the gradients, starting
+        from ``clip``, for a small part of the budget.
+    output
+        ``"mean"``, ``"tail"``, ``"weighted"`` or ``"last"``; by default the
+        rule's own average.
+    hidden_state
+        Opt-in: release the last iterate only, with the noise that suffices for
+        it. Privacy then rests on convexity and smoothness; refused where they
+        are not certain.
+    strength
+        Total strong convexity on the sum scale; what the regularizer lacks is
+        added.
+    norm_guess
+        Public guess of the norm of good weights, for the default steps and the
+        printed bound; privacy does not depend on it.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.types import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=20, n_rows=5000)
+    >>> plan = NoisyGradient(norm_guess=5.0).plan(problem, Budget(2.0, 1e-6))
+    >>> plan.rule.name, plan.steps, round(plan.expected_excess / 5000, 4)
+    ('smooth', 887, 0.0141)
+    """
+
+    name: ClassVar[str] = "noisy-gradient"
+
+    sampler: str = "full"
+    batch: int | None = None
+    steps: int | None = None
+    rule: str = "auto"
+    step: float | None = None
+    clip: float | None = None
+    adaptive_clip: bool = False
+    output: str | None = None
+    hidden_state: bool = False
+    strength: float | None = None
+    norm_guess: float | None = None
+
+    def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
+        """Calibrate a run from public values."""
+        one_of("sampler", self.sampler, SAMPLERS)
+        one_of("rule", self.rule, ("auto", *RULES))
+        if self.output is not None:
+            one_of("output", self.output, OUTPUTS)
+        if problem.n_rows is None:
+            raise MissingBound(
+                "n_rows is not set. Steps are scaled by the number of rows, which is secret under "
+                "add-remove neighbours. Pass n_rows=..., a declared size."
+            )
+        if self.batch is not None:
+            integer("batch", self.batch)
+        sampler = SAMPLERS[self.sampler](self.batch, problem.n_rows)
+        if budget.delta == 0 and not (isinstance(sampler, FullBatch) and not self.adaptive_clip):
+            raise Incompatible(
+                "Without delta only full-batch steps with a fixed clip are accounted for. Pass "
+                "delta, or leave sampler and adaptive_clip out."
+            )
+        return NoisyGradientPlan(problem, budget, self, sampler)
+
+
+@dataclass(frozen=True)
+class NoisyGradientPlan:
+    """A calibrated run of noisy gradient descent."""
+
+    problem: Problem
+    budget: Budget
+    config: NoisyGradient
+    sampler: Sampler
+
+    def __post_init__(self) -> None:
+        # Refusals belong to planning, so everything a run needs is computed now.
+        _ = self._prox, self.rule, self.noise
+        if self.config.hidden_state:
+            _ = self._hidden
+
+    # Public facts.
+
+    @cached_property
+    def clip(self) -> float:
+        """Largest norm of one row's part in a sum; the first one if it adapts."""
+        if self.config.clip is not None:
+            return positive("clip", self.config.clip)
+        if math.isfinite(self._constants[0]):
+            return self._constants[0]
+        label = self.problem.bounding.label_bound
+        if not math.isfinite(label):
+            return self.problem.terms.lipschitz  # raises, and says what is missing
+        # Residuals beyond the label's own range count linearly.
+        return self.problem.bounds.weight * self.problem.row_norm * label
+
+    @cached_property
+    def _constants(self) -> tuple[float, float]:
+        """Lipschitz constant and smoothness of one row's loss; may be infinite."""
+        try:
+            return self.problem.terms.lipschitz, self.problem.terms.smoothness
+        except MissingBound:
+            r = self.problem.loss.regularity(
+                label=self.problem.bounding.label_bound, reach=math.inf
+            )
+            scale = self.problem.bounds.weight * self.problem.row_norm**2
+            return math.inf, scale * r.smoothness
+
+    @cached_property
+    def strength(self) -> float:
+        """Total strong convexity of the objective."""
+        asked = 0.0 if self.config.strength is None else self.config.strength
+        return max(nonnegative("strength", asked), self.problem.regularizer.strong_convexity)
+
+    @cached_property
+    def norm_guess(self) -> float:
+        """Public guess of the norm of good weights."""
+        return norm_guess_of(self.problem, self.config.norm_guess)
+
+    @cached_property
+    def start(self) -> Array:
+        """Where the path starts: the point of the set nearest to zero."""
+        return self.problem.constraint.project(np.zeros(self.problem.shape))
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The step rule."""
+        facts = self._facts_for(None)
+        if self.config.hidden_state:
+            return RULES["smooth"]
+        if self.config.rule != "auto":
+            rule = RULES[self.config.rule]
+            reason = self._refusal(rule, facts)
+            if reason is not None:
+                raise Incompatible(f"The {rule.name} rule does not apply: {reason}.")
+            return rule
+        # Gradients are much shorter than their bound on most data. Where the loss has corners,
+        # only steps that follow the noisy gradients profit from that.
+        order = ("smooth", "strongly-convex", "adaptive", "lipschitz")
+        usable = [RULES[name] for name in order if self._refusal(RULES[name], facts) is None]
+        if usable[0].name == "smooth" and len(usable) > 1:
+            smooth, other = usable[:2]
+            bounds = [r.bound(facts, self._steps_of(r, facts)) for r in (smooth, other)]
+            return other if other.name == "strongly-convex" and bounds[1] < bounds[0] else smooth
+        return next(r for r in usable if r.name != "strongly-convex")
+
+    def _refusal(self, rule: Rule, facts: Facts) -> str | None:
+        if rule.ridge_in_gradient and not self.problem.regularizer.kernel.smooth:
+            return "it takes the penalty by its gradient, which has corners"
+        return rule.refusal(facts)
+
+    def _facts_for(self, noise: float | None) -> Facts:
+        """Facts with the usual noise, or with the variance of noise that is known."""
+        n, p = self.problem.n_rows, self.problem.dimension
+        assert n is not None
+        radius = self.problem.constraint.radius(p)
+        centre = float(np.linalg.norm(self.start))
+        clip = min(self.clip, self._constants[0])
+        pure = self.budget.delta == 0
+        if pure:
+            multiplier, spread = 1 / self.budget.epsilon, p * (p + 1)
+        else:
+            multiplier = gaussian_multiplier(self.budget.epsilon, self.budget.delta)
+            spread = p
+        apart = rows_apart(self.problem.neighbours)
+        return Facts(
+            n_rows=n,
+            lipschitz=clip,
+            smoothness=self._constants[1],
+            strength=self.strength,
+            distance=min(self.problem.constraint.diameter(p), self.norm_guess + centre),
+            reach=min(radius, self.norm_guess + centre),
+            unit=spread * (apart * self.clip * multiplier) ** 2 if noise is None else noise,
+            growth=(2 if pure else 1) if noise is None else 0,
+            sampling=self.sampler.variance(n, clip),
+        )
+
+    def _steps_of(self, rule: Rule, facts: Facts) -> int:
+        if self.config.steps is not None:
+            return integer("steps", self.config.steps)
+        size = facts.n_rows * self.problem.dimension * self.sampler.rate
+        most = max(FEWEST, min(MOST, WORK / size))
+        return max(1, math.ceil(min(rule.steps(facts), most)))
+
+    @cached_property
+    def steps(self) -> int:
+        """Number of steps."""
+        return self._steps_of(self.rule, self._facts_for(None))
+
+    @cached_property
+    def facts_of_noise(self) -> Facts:
+        """What the step lengths and the bound are computed from, noise as calibrated."""
+        return self._facts_for(self.noise.mean_square / self.sampler.rate**2)
+
+    @cached_property
+    def output(self) -> str:
+        """Which average of the path is released."""
+        if self.config.hidden_state:
+            return "last"
+        return self.rule.average if self.config.output is None else self.config.output
+
+    # Noise and its price.
+
+    @cached_property
+    def _adaptive(self) -> AdaptiveClip | None:
+        if not self.config.adaptive_clip:
+            return None
+        assert self.problem.n_rows is not None
+        return AdaptiveClip(batch=self.sampler.rate * self.problem.n_rows)
+
+    @cached_property
+    def _hidden(self) -> HiddenState:
+        return HiddenState.certify(self)
+
+    @cached_property
+    def multiplier(self) -> float:
+        """Deviation of the noise over the largest norm of one row's part, all steps alike."""
+        if self.config.hidden_state:
+            return self._hidden.multiplier
+        return self.sampler.multiplier(self.budget, self.steps, self.problem.neighbours)
+
+    @property
+    def shifting(self) -> bool:
+        """Whether rows of neighbours may stand at different positions of a sum."""
+        return self.sampler.shifting or self.problem.neighbours == "add-remove"
+
+    def noise_at(self, clip: float) -> GradientNoise:
+        """Return the noise of one step for that clip."""
+        problem = self.problem
+        secret = problem.neighbours == "add-remove"
+        rows = MOST_ROWS if secret or problem.n_rows is None else problem.n_rows
+        if self.budget.delta == 0:
+            return GradientNoise.pure(
+                clip,
+                self.budget.epsilon / self.steps,
+                problem,
+                n_rows=rows,
+                shifting=self.shifting,
+            )
+        z = self.multiplier if self._adaptive is None else self._adaptive.rest(self.multiplier)
+        return GradientNoise.gaussian(clip, z, problem, n_rows=rows, shifting=self.shifting)
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The noise of a step, at the first clip if it adapts."""
+        return self.noise_at(self.clip)
+
+    @cached_property
+    def event(self) -> Event:
+        """What all steps cost together."""
+        if self.budget.delta == 0:
+            return Pure(self.budget.epsilon)
+        if self.config.hidden_state:
+            return Gaussian(gaussian_multiplier(self.budget.epsilon, self.budget.delta))
+        return self.sampler.event(self.multiplier, self.steps, self.problem.neighbours)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        theorem, assumptions = self.sampler.theorem, [SIDE_CHANNELS]
+        if self.problem.neighbours == "add-remove":
+            assumptions.append(FEW_ROWS)
+        if self.budget.delta == 0:
+            theorem = "noisy gradient descent with gamma noise, basic composition"
+        if self.config.hidden_state:
+            theorem = HiddenState.theorem
+            assumptions.extend(HiddenState.assumptions)
+        return Guarantee(
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            neighbours=self.problem.neighbours,
+            event=self.event,
+            theorem=theorem,
+            assumptions=tuple(assumptions),
+        )
+
+    # Accuracy.
+
+    @cached_property
+    def bound(self) -> float:
+        """Bound on the expected excess of the regularized objective; infinite when none is known.
+
+        It holds if a minimiser has at most the guessed norm. With a clip below
+        the Lipschitz constant it is about the objective with clipped gradients.
+        """
+        biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
+        if biased or self.config.adaptive_clip or self.config.step is not None:
+            return math.inf
+        penalty = self.problem.regularizer.value(self.start) / self.steps
+        own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
+        if self.output == self.rule.average:
+            return own
+        return 2 * own if self.output == "tail" and self.rule.average == "mean" else math.inf
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        added = self.strength - self.problem.regularizer.strong_convexity
+        return self.bound + added * self.norm_guess**2 / 2
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "algorithm": self.config.name,
+            "rule": self.rule.name,
+            "steps": self.steps,
+            "rows a step": self.config.sampler,
+            "sampling rate": self.sampler.rate,
+            "clip": self.clip,
+            "strength": self.strength,
+            "noise scale of a step": self.noise.scale,
+            "released": OUTPUTS[self.output],
+            "norm guess": self.norm_guess,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    # The run.
+
+    @cached_property
+    def _prox(self) -> Any:
+        return combined_prox(self.problem.regularizer, self.problem.constraint)
+
+    @cached_property
+    def _kernel_set(self) -> ConvexSet:
+        """The set of a rule that takes the ridge term by its gradient; always bounded."""
+        if math.isfinite(self.problem.constraint.radius(self.problem.dimension)):
+            return self.problem.constraint
+        return L2Ball(radius=self.norm_guess)
+
+    def _move(self, w: Array, gradient: Array, size: float) -> Array:
+        if self.config.hidden_state:
+            # privacy: the certified map is exactly a gradient step and a projection.
+            return self.problem.constraint.project(w - size * (gradient + self.strength * w))
+        if self.rule.ridge_in_gradient:
+            return self._kernel_set.project(w - size * gradient)
+        added = self.strength - self.problem.regularizer.strong_convexity
+        shrink = 1.0 + size * added
+        moved: Array = self._prox((w - size * gradient) / shrink, size / shrink)
+        return moved
+
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Take the steps and release an average of the path."""
+        rows = self.problem.bound(source)
+        with ClippedSums(rows, self.problem.loss, shifting=self.shifting) as sums:
+            weights = self._path(rows, sums, random)
+        weights = self.problem.constraint.project(weights)
+        return Release(weights, sealed(self.guarantee, random))
+
+    def _path(self, rows: Rows, sums: ClippedSums, random: Randomness) -> Array:
+        facts, rule, steps = self.facts_of_noise, self.rule, self.steps
+        average, w, seen = Average(self.output, steps), self.start, 0.0
+        clip, noise, constant = self.clip, self.noise, self.config.step
+        if self.config.hidden_state:
+            constant = self._hidden.step  # privacy: the step that was certified
+        drawn = noise.stream(w.shape, random)
+        after = rule.after_step or self.output == "last"
+        for k in range(steps):
+            if not after:
+                average.add(k, w)
+            index = self.sampler.draw(rows, random)
+            if self._adaptive is None:
+                total = sums.full(w, clip) if index is None else sums.batch(index, w, clip)
+            else:
+                total, short = sums.counted(index, w, clip)
+            # privacy: the only exit of data; divided by the public rate, never by the batch.
+            if self._adaptive is None:
+                gradient = noise.cover(total, next(drawn)) / self.sampler.rate
+            else:
+                gradient = noise.add(total, random) / self.sampler.rate
+                clip = self._adaptive.next_clip(clip, short, _held(rows, index), random)
+                clip, noise = min(clip, self.clip), self.noise_at(min(clip, self.clip))
+            if rule.ridge_in_gradient:
+                gradient = gradient + self.strength * w
+            seen += float(np.sum(gradient * gradient))
+            size = constant or rule.size(facts, steps, k, seen)
+            w = self._move(w, gradient, size)
+            if after:
+                average.add(k, w)
+        return np.asarray(average.value)
+
+
+def _held(rows: Rows, index: Index | None) -> int:
+    """Return the number of rows in a sum that are not blank."""
+    weight = rows.weight if index is None else rows.weight[index]
+    return int(np.count_nonzero(weight))

@@ -1,0 +1,159 @@
+"""``discreet accuracy-first``: name the accuracy, spend as little privacy as reaches it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.files import check_output, say, write_json
+from discreet.cli.fit import _read
+from discreet.cli.models import MODELS, build
+from discreet.cli.schema import Categorical, Schema
+from discreet.errors import NotCertified
+
+METRICS = ("excess-risk", "loss", "error-rate")
+METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
+
+_EPILOG = """\
+examples:
+  discreet accuracy-first data.csv --target income --schema schema.toml \\
+      --accuracy 0.05 --max-epsilon 2 --out model.json --plot path.png
+  discreet accuracy-first data.csv --target income --schema schema.toml \\
+      --metric error-rate --accuracy 0.2 --max-epsilon 1 --out model.json
+
+excess-risk   how far the mean ridge objective may be above its minimum
+loss          the mean loss itself, tested on the data
+error-rate    the share of rows classified wrongly, tested on the data
+
+losses are in the scaled domain: features and labels in [-1, 1]. The cap is
+reserved before the file is read; what is spent is known after the run and is
+printed next to it. If the target cannot be met within the cap, no model is
+written and the exit code is 1; what was spent is printed all the same.
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb to the command line."""
+    parser = verbs.add_parser(
+        "accuracy-first",
+        help="meet an accuracy target with the least privacy loss",
+        description="Fit a private model that meets an accuracy target, at the least epsilon.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    parser.add_argument("--target", required=True, help="column to predict")
+    parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
+    parser.add_argument("--accuracy", type=float, required=True, help="the target value")
+    parser.add_argument("--metric", choices=METRICS, default="excess-risk")
+    parser.add_argument("--max-epsilon", type=float, required=True, help="cap that is reserved")
+    parser.add_argument(
+        "--delta", type=float, default=1e-6, help="0 for pure privacy (default: %(default)g)"
+    )
+    parser.add_argument("--confidence", type=float, default=0.9)
+    parser.add_argument("--method", choices=METHODS, default="auto")
+    parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
+    parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
+    parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
+    parser.add_argument("--plot", type=Path, help="picture of the path to write")
+    parser.add_argument("--seed", type=int, help="for tests only: the result is NOT private")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run, write the model if there is one, and say what it cost."""
+    from discreet import AccuracyFirst
+
+    for path in (args.out, args.plot):
+        check_output(path)
+    schema = Schema.read(args.schema)
+    progress = (lambda message: None) if args.quiet else say
+    inner = build(
+        args.model,
+        classes=isinstance(schema.column(args.target), Categorical),
+        delta=args.delta,
+        bounds=schema.bounds(args.target),
+        neighbours=schema.neighbours,
+        n_rows=schema.n_rows,
+    )
+    model = AccuracyFirst(
+        inner,
+        target=args.accuracy,
+        metric=args.metric,
+        max_epsilon=args.max_epsilon,
+        confidence=args.confidence,
+        method=args.method,
+        validation=args.validation,
+        random_state=args.seed,
+    )
+    X, y, total = _read(args.data, schema, args.target, progress)
+    blanks = schema.missing == "blank" and schema.neighbours == "zero-out"
+    if blanks:
+        # Rows that count for nothing were left out, so the fit must hold for one more or less.
+        inner.set_params(neighbours="add-remove", n_rows=total)
+    progress("fitting")
+    model.fit(X, y)
+    if blanks:
+        # privacy: the declared size is the true one, so only zero-out may be claimed
+        model.guarantee_ = replace(model.guarantee_, neighbours="zero-out")
+    for step in model.outcome_.steps:
+        error = "" if step.bound is None else f", certified {args.metric} {step.bound:.3g}"
+        progress(f"  epsilon {step.epsilon:.4g}{error}: {'stop' if step.accepted else 'go on'}")
+    if args.plot is not None:
+        path_plot(args.plot, model)
+        progress(f"path drawn in {args.plot}")
+    print(model.summary_)
+    print(model.guarantee_)
+    if model.status_ != "met":
+        raise NotCertified(
+            "the target was not met, so no model was written. Raise --max-epsilon or allow a "
+            "larger --accuracy; what was spent stays spent."
+        )
+    fitted = model.estimator_
+    fitted.guarantee_ = model.guarantee_
+    if blanks:
+        fitted.set_params(neighbours="zero-out", n_rows=None)
+    released = {"summary": model.summary_, "steps": [vars(s) for s in model.outcome_.steps]}
+    write_json(
+        args.out,
+        fitted.to_dict()
+        | {"schema": schema.to_dict(), "target": args.target, "accuracy_first": released},
+    )
+    progress(f"model written to {args.out}")
+
+
+def path_plot(path: Path, model: Any) -> None:
+    """Draw what each level of a run would have cost, and where it stopped."""
+    from discreet.report.plots import _figure
+
+    steps, reserved = model.outcome_.steps, model.guarantee_.reserved
+    figure = _figure()
+    axes = figure.subplots()
+    spent = [s.epsilon for s in steps]
+    certified = steps[0].bound is not None
+    levels = [s.bound if certified else k for k, s in enumerate(steps, 1)]
+    axes.plot(spent, levels, "-o", color="#1f5fa8", lw=1.5, ms=4)
+    if steps[-1].accepted:
+        axes.plot(spent[-1:], levels[-1:], "o", color="#1f5fa8", ms=10)
+        axes.annotate(
+            f"stop at epsilon {spent[-1]:.3g}", (spent[-1], levels[-1]), xytext=(-8, 8),
+            textcoords="offset points", ha="right", fontweight="bold", color="#1f5fa8",
+        )  # fmt: skip
+    if certified:
+        axes.axhline(model.target, color="#444444", ls="--", lw=1.2)
+        axes.text(spent[0], model.target, f"target {model.target:g}", va="bottom", color="#444444")
+        axes.set_yscale("log")
+        axes.set_ylabel(f"certified {model.metric}")
+    else:
+        axes.set_ylabel("models tested so far")
+    if reserved is not None:
+        axes.axvline(reserved[0], color="#888888", ls=":", lw=1.2)
+        axes.text(reserved[0], axes.get_ylim()[0], f"reserved {reserved[0]:.3g} ", ha="right",
+                  va="bottom", color="#888888", rotation=90)  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon of a stop here")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(model.summary_, loc="left", fontsize=9)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,326 @@
+"""AccuracyFirst: name the accuracy, spend as little privacy as reaches it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.accounting import Guarantee
+from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
+from discreet.algorithms import Problem
+from discreet.checks import between
+from discreet.data import ArraySource
+from discreet.errors import Incompatible, InvalidData, NotCertified
+from discreet.estimators.base import LABELS_PUBLIC, PrivateEstimator, UndeclaredBounds
+from discreet.losses import Clipped, Squared
+from discreet.noise import Randomness, as_randomness
+from discreet.types import Array, Bounds
+
+DEFAULT_STRENGTH = 0.005
+"""Ridge strength per row, in units of the squared row norm, where the estimator names none."""
+
+
+class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """The least privacy loss at which an estimator meets an accuracy target.
+
+    The target belongs to the estimator's ridge objective in the scaled domain
+    (features and labels in [-1, 1], half squared residuals), per row. If no
+    level up to the cap meets it, no model is released: ``status_`` says
+    ``"not-met"`` and ``guarantee_`` what the attempt cost.
+
+    Parameters
+    ----------
+    estimator
+        A private ridge or logistic regression, or another private linear model
+        with a smooth loss and two classes or real labels. Its bounds,
+        neighbours, intercept, strength and ``delta`` are used; its epsilon is
+        not. Without a strength of its own 0.005 per row is used.
+    target
+        ``"excess-risk"``: how far the objective may be above its minimum.
+        ``"loss"``: mean loss. ``"error-rate"``: share of rows classified wrongly.
+    metric
+        What the target is about.
+    max_epsilon
+        The most that may be spent. It is reserved before the data is read.
+    confidence
+        Probability that a released model meets the target.
+    method
+        ``"one-shot"`` works epsilon out from the target; ``"certificate"``
+        (ridge) stops when released values prove the target; both are for excess
+        risk and test nothing. ``"noise-reduction"`` tests models on the data,
+        for any metric. ``"doubling"`` and ``"theory"`` are published baselines.
+        ``"auto"`` takes the method that reserves least.
+    noise
+        For ``"noise-reduction"``: ``"laplace"`` (exact arithmetic, the
+        default), ``"gamma"`` or ``"brownian"`` (floating point).
+    margin
+        For tests: a model better than the target by this much is accepted with
+        probability ``confidence``. By default four fifths of an excess-risk
+        target and a tenth of others.
+    validation
+        Share of rows kept apart for tests of ``"loss"`` or ``"error-rate"``; a
+        stop then costs the larger of model and test, not their sum.
+    row_l1
+        Public bound on the l1 norm of bounded rows, intercept included, where
+        it is much below ``sqrt(n_features)`` times the row norm. Ridge only.
+    random_state
+        None draws from the operating system; a seed makes the run repeatable
+        and not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import AccuracyFirst, Bounds, PrivateRidge
+    >>> X = np.linspace(-1, 1, 20000).reshape(-1, 1)
+    >>> ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)))
+    >>> model = AccuracyFirst(ridge, target=0.01, max_epsilon=1.0, random_state=0)
+    >>> model.fit(X, X.ravel() / 2).status_
+    'met'
+    >>> print(model.summary_)
+    Meets excess risk 0.01 (confidence 90%) at epsilon 0..., of at most 0... reserved.
+    """
+
+    estimator_: PrivateEstimator
+    outcome_: Outcome
+    guarantee_: Guarantee
+    status_: str
+    summary_: str
+    n_features_in_: int
+
+    def __init__(
+        self,
+        estimator: PrivateEstimator,
+        *,
+        target: float = 0.05,
+        metric: str = "excess-risk",
+        max_epsilon: float = 2.0,
+        confidence: float = 0.9,
+        method: str = "auto",
+        noise: str | None = None,
+        margin: float | None = None,
+        validation: float | None = None,
+        row_l1: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.target = target
+        self.metric = metric
+        self.max_epsilon = max_epsilon
+        self.confidence = confidence
+        self.method = method
+        self.noise = noise
+        self.margin = margin
+        self.validation = validation
+        self.row_l1 = row_l1
+        self.random_state = random_state
+
+    # From configuration to a plan: no data here.
+
+    def plan(self, n_features: int, n_rows: int | None = None) -> AccuracyPlan:
+        """Return the plan of a fit with no data: method, levels, what is reserved.
+
+        Parameters
+        ----------
+        n_features, n_rows
+            Public shape of the data; under ``add-remove`` the estimator's own
+            ``n_rows`` is used.
+        """
+        inner = self.estimator
+        bounds = inner._declared_bounds(n_features)
+        if inner._labels == "classes":
+            bounds = replace(bounds, classes=(0, 1))
+        return self._plan(self._task(inner, bounds, n_features, n_rows))
+
+    def _task(
+        self, inner: PrivateEstimator, bounds: Bounds, n_features: int, n_rows: int | None
+    ) -> Task:
+        problem = inner._problem(bounds, n_features, n_rows)
+        if isinstance(problem.loss, Clipped) and isinstance(problem.loss.loss, Squared):
+            # Targets are about least squares itself; the ball bounds residuals instead.
+            problem = replace(problem, loss=problem.loss.loss)
+        return Task(problem=problem, strength=self._strength(inner, problem), row_l1=self.row_l1)
+
+    def _strength(self, inner: PrivateEstimator, problem: Problem) -> float:
+        given = inner._strength()
+        if given:
+            return given
+        rows = 1 if problem.n_rows is None else problem.n_rows
+        return DEFAULT_STRENGTH * rows * problem.row_norm**2 * problem.bounds.weight
+
+    def _plan(self, task: Task) -> AccuracyPlan:
+        return choose(
+            task,
+            target=self.target,
+            metric=self.metric,
+            max_epsilon=self.max_epsilon,
+            failure=1 - between("confidence", self.confidence, 0, 1),
+            delta=self.estimator.delta,
+            method=self.method,
+            noise=self.noise,
+            margin=self.margin,
+            validation=self.validation,
+        )
+
+    # The rows.
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Run until the target is met or the cap is reached.
+
+        Parameters
+        ----------
+        X, y
+            Rows and labels, as the estimator takes them.
+
+        Returns
+        -------
+        self
+            With ``status_``, ``guarantee_``, ``outcome_``, ``summary_`` and, if
+            the target was met, the model ``estimator_``.
+        """
+        if not isinstance(self.estimator, PrivateEstimator):
+            raise Incompatible("AccuracyFirst needs a private estimator of this library.")
+        inner: PrivateEstimator = clone(self.estimator)
+        X, y = inner._validated(X, y)
+        bounds = inner._declared_bounds(X.shape[1])
+        assumptions: tuple[str, ...] = ()
+        if inner._labels == "classes":
+            bounds, y, assumptions = _two_classes(inner, bounds, y)
+        random = as_randomness(self.random_state)
+        task = self._task(inner, bounds, X.shape[1], X.shape[0])
+        plan = self._plan(task)
+        outcome = self._run(plan, X, y, random)
+        self.n_features_in_ = inner.n_features_in_
+        if hasattr(inner, "feature_names_in_"):
+            self.feature_names_in_ = inner.feature_names_in_
+        self.outcome_, self.status_ = outcome, outcome.status
+        self.guarantee_ = inner._seal(outcome.guarantee, *assumptions)
+        self.plan_facts_ = plan.facts()
+        self.__dict__.pop("estimator_", None)
+        if outcome.weights is not None:
+            coef, intercept = task.problem.bounding.coefficients(outcome.weights)
+            if inner._labels == "classes":
+                coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
+            inner.coef_, inner.intercept_ = coef, intercept
+            inner.algorithm_ = f"accuracy-first: {plan.facts()['method']}"
+            inner.guarantee_ = self.guarantee_
+            self.estimator_ = inner
+        self.summary_ = self._summary(outcome, plan.reserved[0])
+        return self
+
+    def _run(self, plan: AccuracyPlan, X: Any, y: Any, random: Randomness) -> Outcome:
+        if not (isinstance(plan, ThresholdStop) and plan.validation):
+            return plan.run(ArraySource(X, y), random)
+        problem, held = plan.path.task.problem, plan.query.task.n
+        if problem.neighbours == "add-remove":
+            # privacy: a coin per row; a cut by position would shift with every removed row
+            share = between("validation", self.validation, 0, 1)
+            apart = random.words(X.shape[0]) < np.uint64(share * 2.0**64)
+        else:
+            apart = np.zeros(X.shape[0], dtype=bool)
+            apart[np.random.default_rng(0).permutation(X.shape[0])[:held]] = True  # public places
+        parts = [ArraySource(X[mask], y[mask]) for mask in (~apart, apart)]
+        return plan.run(parts[0], random, validation=parts[1])
+
+    def _summary(self, outcome: Outcome, reserved: float) -> str:
+        spent, names = outcome.guarantee.epsilon, {
+            "excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate",
+        }  # fmt: skip
+        what = f"{names[self.metric]} {self.target:g}"
+        if outcome.status == "met":
+            return (
+                f"Meets {what} (confidence {self.confidence:.0%}) at epsilon {spent:.3g}, of at "
+                f"most {reserved:.3g} reserved."
+            )
+        return (
+            f"Does not meet {what} within the cap: epsilon {spent:.3g} of {reserved:.3g} reserved "
+            "was spent and no model was released."
+        )
+
+    # The model, once there is one.
+
+    def _fitted(self) -> PrivateEstimator:
+        check_is_fitted(self, "status_")
+        if self.status_ != "met":
+            raise NotCertified(
+                "The target was not met, so there is no model. Raise max_epsilon or allow a "
+                "larger target; what was spent stays spent."
+            )
+        return self.estimator_
+
+    def predict(self, X: Any) -> Any:
+        """Return the predictions of the model that met the target."""
+        return self._fitted().predict(X)
+
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores of the model that met the target."""
+        scores: Array = self._fitted().decision_function(X)
+        return scores
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the model that met the target."""
+        found: Array = self._fitted().predict_proba(X)
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the score of the model that met the target; it is a function of these rows."""
+        return float(self._fitted().score(X, y))
+
+    @property
+    def classes_(self) -> Any:
+        """Classes of the model that met the target."""
+        return self._fitted().classes_
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "status_" in state:
+            # privacy: seed and released model together would give the noise away
+            state["random_state"] = None
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags"):
+            setattr(tags, name, getattr(inner, name))
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _two_classes(inner: Any, bounds: Bounds, y: Any) -> tuple[Bounds, Any, tuple[str, ...]]:
+    """Return bounds and labels for classes 0 and 1, and what is assumed about their names."""
+    check_classification_targets(y)
+    seen = np.unique(y)
+    assumptions: tuple[str, ...] = ()
+    if bounds.classes is None:
+        classes, assumptions = seen, (LABELS_PUBLIC,)
+        warnings.warn(
+            "AccuracyFirst: bounds does not declare classes, so the set of labels seen in the "
+            "data is treated as public. Pass bounds=Bounds(classes=...).",
+            UndeclaredBounds,
+            stacklevel=3,
+        )
+    else:
+        classes = np.unique(np.asarray(bounds.classes))
+    if len(classes) < 2:
+        raise InvalidData("y holds one class only. Declare bounds=Bounds(classes=...).")
+    if len(classes) > 2:
+        raise InvalidData(
+            "Only binary classification is supported. The type of the target is multiclass; "
+            "accuracy targets are worked out for two classes."
+        )
+    if not np.isin(seen, classes).all():
+        raise InvalidData("y holds labels that are not among the declared bounds.classes.")
+    inner.classes_ = classes
+    return replace(bounds, classes=(0, 1)), np.searchsorted(classes, y), assumptions

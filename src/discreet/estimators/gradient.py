@@ -1,0 +1,392 @@
+"""Estimators fitted by noisy gradient steps: any loss, corners included."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from discreet.accounting import Budget
+from discreet.algorithms import NoisyGradient, Plan, Problem
+from discreet.checks import nonnegative, one_of
+from discreet.data import ArraySource
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.losses import (
+    LOSSES,
+    Absolute,
+    EuclideanDistance,
+    Logistic,
+    Loss,
+    Quantile,
+    Softmax,
+)
+from discreet.noise import as_randomness
+from discreet.regularizers import Regularizer
+from discreet.sets import ConvexSet, L2Ball
+from discreet.types import Array, Bounds
+
+_BUDGET = """
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy budget of one fit. Without delta only full-batch steps are taken.
+    bounds
+        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows are
+        clipped to them; they are never read from the data.
+    neighbours
+        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``."""
+
+_STEPS = """
+    sampler, batch
+        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``, and how many.
+    steps, clip
+        Number of steps and bound on the norm of a row's gradient; by default
+        chosen from public values.
+    alpha
+        Ridge strength on the sum scale."""
+
+_REST = """
+    regularizer, constraint
+        Further penalty and hard constraint on the weights, in the scaled domain.
+    fit_intercept, intercept_scaling
+        Whether to append a constant feature, and its size as a fraction of the
+        row norm. The intercept is penalised like every weight.
+    norm_guess
+        Public guess of the norm of good weights in the scaled domain. Only
+        accuracy depends on it.
+    n_rows
+        Declared size of the data; used under ``add-remove`` only.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``.
+"""
+
+
+def _named(loss: str | Loss, targets: tuple[str, ...]) -> Loss:
+    """Return a loss by name or as given, if its labels are of the right kind."""
+    known = {name: value for name, value in LOSSES.items() if value.target in targets}
+    if isinstance(loss, str):
+        return known[one_of("loss", loss, known)]
+    if not isinstance(loss, Loss):
+        raise InvalidParameter(f"loss must be one of {sorted(known)}, or an instance of Loss.")
+    if loss.target not in targets:
+        raise Incompatible(f"{loss.name} has the wrong kind of labels. Use one of {sorted(known)}.")
+    return loss
+
+
+class _Stepped(PrivateEstimator):
+    """What the estimators of any loss share."""
+
+    loss: str | Loss
+    sampler: str
+    batch: int | None
+    steps: int | None
+    clip: float | None
+    alpha: float
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        return NoisyGradient(
+            sampler=self.sampler,
+            batch=self.batch,
+            steps=self.steps,
+            clip=self.clip,
+            strength=nonnegative("alpha", self.alpha),
+            norm_guess=self.norm_guess,
+        ).plan(problem, budget)
+
+
+class PrivateSGDClassifier(_Stepped, PrivateClassifier):
+    __doc__ = f"""Linear classifier of any registered loss, by noisy gradient steps.
+
+    A loss of one output fits more than two classes one against the rest, and
+    the budget is split over the fits; ``"softmax"`` fits all at once.
+{_BUDGET}
+    loss
+        Name or instance of a loss for classes, such as ``"hinge"``,
+        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{_STEPS}{_REST}
+    Examples
+    --------
+    >>> from discreet import Bounds
+    >>> X = np.repeat([[1.0], [-1.0]], 300, axis=0)
+    >>> y = np.repeat(["yes", "no"], 300)
+    >>> bounds = Bounds(row_norm=1.0, classes=("no", "yes"))
+    >>> PrivateSGDClassifier(bounds=bounds).fit(X, y).predict([[0.9]])
+    array(['yes'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        loss: str | Loss = "hinge",
+        sampler: str = "full",
+        batch: int | None = None,
+        steps: int | None = None,
+        clip: float | None = None,
+        alpha: float = 0.0,
+        regularizer: Regularizer | None = None,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.loss = loss
+        self.sampler = sampler
+        self.batch = batch
+        self.steps = steps
+        self.clip = clip
+        self.alpha = alpha
+        self.regularizer = regularizer
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        loss = _named(self.loss, ("sign", "index"))
+        assert bounds.classes is not None
+        if not isinstance(loss, Softmax):
+            return loss
+        count = len(bounds.classes)
+        return Logistic() if count == 2 else Softmax(n_classes=count)
+
+    def _fits(self, n_classes: int) -> tuple[int, int]:
+        joint = _named(self.loss, ("sign", "index")).target == "index"
+        return (n_classes, 1) if n_classes == 2 or joint else (2, n_classes)
+
+
+class PrivateSGDRegressor(_Stepped, PrivateRegressor):
+    __doc__ = f"""Linear regressor of any registered loss, by noisy gradient steps.
+{_BUDGET}
+    loss
+        Name or instance of a loss for numbers, such as ``"squared"``,
+        ``"absolute"``, ``"huber"`` or ``"quantile"``. Labels are mapped to
+        [-1, 1] inside.{_STEPS}{_REST}
+    Examples
+    --------
+    >>> from discreet import Bounds
+    >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateSGDRegressor(loss="absolute", bounds=bounds, random_state=0)
+    >>> bool(abs(model.fit(X, X.ravel() / 2).predict([[0.8]])[0] - 0.4) < 0.2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        loss: str | Loss = "squared",
+        sampler: str = "full",
+        batch: int | None = None,
+        steps: int | None = None,
+        clip: float | None = None,
+        alpha: float = 0.0,
+        regularizer: Regularizer | None = None,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.loss = loss
+        self.sampler = sampler
+        self.batch = batch
+        self.steps = steps
+        self.clip = clip
+        self.alpha = alpha
+        self.regularizer = regularizer
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return _named(self.loss, ("real",))
+
+
+class PrivateQuantileRegressor(PrivateRegressor):
+    __doc__ = f"""Linear regression for a quantile of the label, with a privacy guarantee.
+
+    Uses the pinball loss itself, not a smoothed form.
+{_BUDGET}
+    quantile
+        Which quantile, strictly between 0 and 1.
+    alpha
+        Ridge strength on the sum scale.
+    algorithm
+        Name of an algorithm, an instance of one, or ``"auto"``.{_REST}
+    Examples
+    --------
+    >>> from discreet import Bounds
+    >>> X = np.linspace(-1, 1, 2000).reshape(-1, 1)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateQuantileRegressor(quantile=0.9, bounds=bounds).fit(X, X.ravel() / 2)
+    >>> model.algorithm_
+    'noisy-gradient'
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        quantile: float = 0.5,
+        alpha: float | None = None,
+        algorithm: Any = "auto",
+        regularizer: Regularizer | None = None,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.quantile = quantile
+        self.alpha = alpha
+        self.algorithm = algorithm
+        self.regularizer = regularizer
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Quantile(quantile=self.quantile)
+
+    def _strength(self) -> float | None:
+        return None if self.alpha is None else nonnegative("alpha", self.alpha)
+
+
+class PrivateGeometricMedian(PrivateEstimator):
+    __doc__ = f"""The point with the smallest sum of distances to the rows.
+
+    Rows are clipped to the declared ranges (or norm) and mapped into the unit
+    ball by one common scale, since distances do not allow one per coordinate.
+{_BUDGET}
+    n_rows
+        Declared size of the data; used under ``add-remove`` only.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``.
+
+    Examples
+    --------
+    >>> from discreet import Bounds
+    >>> rows = np.tile([[1.0, 3.0], [1.0, 3.0], [9.0, 9.0]], (500, 1))
+    >>> model = PrivateGeometricMedian(bounds=Bounds(features=(0, 10)), random_state=0).fit(rows)
+    >>> bool(np.linalg.norm(model.center_ - [1.0, 3.0]) < 0.5)
+    True
+    """
+
+    _labels = "rows"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    @property
+    def center_(self) -> Array:
+        """The released point, in the user's units."""
+        return self.coef_
+
+    def _frame(self, bounds: Bounds, n_features: int) -> tuple[Array, Array, Array, float]:
+        """Return low, high, centre and the common scale, all public."""
+        ranges = bounds.ranges(n_features)
+        if ranges is None:
+            assert bounds.row_norm is not None
+            far = np.full(n_features, np.inf)
+            return -far, far, np.zeros(n_features), bounds.row_norm
+        low, high = np.array(ranges).T
+        return low, high, (low + high) / 2, float(np.linalg.norm(high - low)) / 2
+
+    def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
+        one = n_features == 1
+        return Problem(
+            loss=Absolute() if one else EuclideanDistance(dim=n_features),
+            bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0) if one else None),
+            n_features=1,
+            n_rows=self.n_rows if self.neighbours == "add-remove" else n_rows,
+            neighbours=self.neighbours,  # type: ignore[arg-type]
+            constraint=L2Ball(radius=1.0),
+        )
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        return NoisyGradient(norm_guess=1.0).plan(problem, budget)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the median privately.
+
+        Parameters
+        ----------
+        X
+            Rows: array or data frame of numbers.
+        y
+            Not used.
+
+        Returns
+        -------
+        self
+            With ``center_`` and ``guarantee_``.
+        """
+        X = validate_data(self, X, dtype=np.float64)
+        bounds = self._declared_bounds(X.shape[1])
+        low, high, centre, scale = self._frame(bounds, X.shape[1])
+        # privacy: each row is mapped on its own; the algorithm clips the result again.
+        rows = (np.clip(X, low, high) - centre) / scale
+        plan = self._plan(self._problem(bounds, *X.shape[::-1]), self._budget())
+        source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
+        release = plan.run(source, as_randomness(self.random_state))
+        self.coef_ = centre + scale * release.weights.ravel()
+        self.algorithm_ = plan.facts()["algorithm"]
+        self.guarantee_ = self._seal(release.guarantee)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

@@ -1,0 +1,141 @@
+"""The state file of a stream: written before anything it describes is published.
+
+The file holds sums of data without noise, so it is as secret as the data. It
+is kept apart from model files and readable by its owner only. Every write
+replaces the whole file at once and reaches the disk before it counts, so after
+a crash the file holds either the state before a call or the state after it.
+
+Whoever resumes a stream becomes its owner by writing a new name into the file;
+earlier owners find another name there at their next write and are refused. So
+of two processes that resume the same file only one goes on. A *copy* of the
+file cannot be told from the file: never resume both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InvalidData, InvalidParameter
+
+FORMAT = "discreet-stream-state"
+VERSION = 1
+SECRET = "SECRET: sums of data without noise. Protect this file like the data; do not publish it."
+
+
+class Journal:
+    """One process's hold on a state file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "state.json"
+    >>> first = Journal.create(path)
+    >>> first.write({"steps": 0})
+    >>> second, content = Journal.take_over(path)
+    >>> second.write({"steps": 1})
+    >>> first.write({"steps": 1})
+    Traceback (most recent call last):
+    discreet.errors.InvalidData: ...
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._owner = secrets.token_hex(16)
+        self._serial = 0
+
+    @classmethod
+    def create(cls, path: str | Path) -> Journal:
+        """Begin an empty state file; an existing one is never overwritten."""
+        journal = cls(Path(path))
+        if journal._path.exists():
+            # privacy: starting over on the same rows would release them twice.
+            raise InvalidParameter(
+                "state_path names a file that exists, so a stream has been started there. Go on "
+                "with resume(path). Only if its rows will never be fed again, remove the file."
+            )
+        journal._replace({})
+        return journal
+
+    @classmethod
+    def take_over(cls, path: str | Path) -> tuple[Journal, dict[str, Any]]:
+        """Become the owner of a state file and return what it holds."""
+        journal = cls(Path(path))
+        held = journal._read()
+        if not held["content"]:
+            raise InvalidParameter(
+                "This state file was begun but nothing was recorded in it, so nothing was "
+                "released. Remove it and start the stream."
+            )
+        # A half-written successor was never published, so it may be forgotten.
+        journal._next.unlink(missing_ok=True)
+        journal._serial = int(held["serial"])
+        journal._replace(held["content"])
+        return journal, held["content"]
+
+    def write(self, content: dict[str, Any]) -> None:
+        """Replace the state; fails if anyone else has written since."""
+        held = self._read()
+        # privacy: a step that someone else has recorded must not be drawn again here.
+        if (held["owner"], held["serial"]) != (self._owner, self._serial):
+            raise InvalidData(
+                "The state file has moved on without this model: another process resumed the "
+                "stream, or a call was interrupted after it was recorded. Going on here would "
+                "draw new noise for rows already released. Discard this model and use "
+                "resume(path)."
+            )
+        self._replace(content)
+
+    @property
+    def _next(self) -> Path:
+        return self._path.with_name(self._path.name + ".next")
+
+    def _read(self) -> dict[str, Any]:
+        held: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+        if held.get("format") != FORMAT or held.get("version") != VERSION:
+            raise InvalidParameter(
+                f"This file is not a stream state of version {VERSION}. Resume it with the "
+                "library that wrote it."
+            )
+        return held
+
+    def _replace(self, content: dict[str, Any]) -> None:
+        serial = self._serial + 1
+        head = {"format": FORMAT, "version": VERSION, "warning": SECRET}
+        text = json.dumps({**head, "owner": self._owner, "serial": serial, "content": content})
+        try:
+            # Exclusive, so two owners never write at once; private from the first byte.
+            handle = os.open(self._next, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise InvalidData(
+                "Another process is writing the state file, or one crashed while doing so. Use "
+                "resume(path) when no other process uses the stream."
+            ) from None
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(self._next, self._path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._next.unlink(missing_ok=True)
+            raise
+        self._serial = serial
+        _sync_directory(self._path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a rename survive a power failure, where the system allows it."""
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,425 @@
+"""Private models for many features, of which few matter.
+
+Features are mapped to [-1, 1] inside and labels likewise; radii, thresholds
+and noise levels act in that scaled domain and coefficients come back in the
+user's units. Sparse matrices stay sparse.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.accounting import Budget
+from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
+from discreet.checks import nonnegative, positive
+from discreet.estimators.base import (
+    DEFAULT_LABEL,
+    PrivateClassifier,
+    PrivateEstimator,
+    PrivateRegressor,
+    UndeclaredBounds,
+)
+from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
+from discreet.sets import ConvexSet, L1Ball
+from discreet.types import Array, Bounds
+
+DEFAULT_FEATURE = (-3.0, 3.0)
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
+    bounds
+        Declared :class:`~discreet.Bounds`, or a mapping of them. Ranges of
+        features matter most here: every entry is clipped to its range. They
+        are never read from the data.
+    neighbours
+        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
+    fit_intercept, intercept_scaling
+        Whether to append a constant feature, and its size as a fraction of the
+        largest bounded entry.
+    n_rows
+        Declared size of the data; used under ``add-remove`` only.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``.
+"""
+
+
+class NoStableSupport(UserWarning):
+    """The rows did not agree on a support, so the model has no features."""
+
+
+class SparseModel(PrivateEstimator):
+    """Common ground of sparse models; not used directly."""
+
+    def _declared_bounds(self, n_features: int) -> Bounds:
+        bounds, missing = Bounds.of(self.bounds), []
+        if bounds.row_norm is None and bounds.features is None:
+            bounds = replace(bounds, features=DEFAULT_FEATURE)
+            missing.append(f"features (every feature is clipped to {DEFAULT_FEATURE})")
+        if self._labels == "real" and bounds.label is None:
+            bounds = replace(bounds, label=DEFAULT_LABEL)
+            missing.append(f"label (labels are clipped to {DEFAULT_LABEL})")
+        if missing:
+            warnings.warn(
+                f"{type(self).__name__}: bounds does not declare {'; '.join(missing)}. Noise is "
+                "scaled to these bounds and they are never read from the data. Declare them "
+                "from public knowledge, e.g. bounds=Bounds(features=(0, 1)).",
+                UndeclaredBounds,
+                stacklevel=4,
+            )
+        return bounds
+
+    def _reach(self, bounds: Bounds, n_features: int) -> float:
+        """Size that the intercept's constant is measured by: the largest bounded entry."""
+        if bounds.features is None:
+            assert bounds.row_norm is not None
+            return bounds.row_norm
+        return 1.0
+
+    def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
+        reach, intercept = self._reach(bounds, n_features), 0.0
+        if self.fit_intercept:
+            intercept = reach * positive("intercept_scaling", self.intercept_scaling)
+        return Problem(
+            loss=self._loss(bounds, math.hypot(reach, intercept)),
+            bounds=bounds,
+            n_features=n_features,
+            n_rows=self.n_rows if self.neighbours == "add-remove" else n_rows,
+            neighbours=self.neighbours,  # type: ignore[arg-type]
+            constraint=self._constraint(),
+            intercept=intercept,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A few hundred rows, as in scikit-learn's own checks, are too few to choose features by.
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True
+        return tags
+
+    def sparsify(self) -> Self:
+        """Store ``coef_`` as a sparse matrix; predictions stay the same."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(np.atleast_2d(self.coef_))
+        return self
+
+    def densify(self) -> Self:
+        """Store ``coef_`` as an array again."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            dense = self.coef_.toarray()  # type: ignore[attr-defined]
+            self.coef_ = dense if self._labels == "classes" else dense.ravel()
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted model as plain JSON values."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            return copy.copy(self).densify().to_dict()
+        return super().to_dict()
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        if not sp.issparse(self.coef_):
+            return super()._scores(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        product = X @ self.coef_.T
+        dense = product.toarray() if sp.issparse(product) else np.asarray(product)
+        scores = np.asarray(dense + self.intercept_, dtype=np.float64)
+        return scores if self._labels == "classes" else scores.ravel()
+
+
+class PrivateLasso(SparseModel, PrivateRegressor):
+    __doc__ = f"""Least squares with a bounded l1 norm and a privacy guarantee.
+
+    Minimises the squared error over weights of l1 norm at most ``radius`` by
+    private Frank-Wolfe, so at most ``steps`` weights are not zero and the error
+    grows only with the logarithm of the number of features.
+{_PARAMETERS}
+    radius
+        Largest l1 norm of the weights, intercept included, in the scaled domain.
+    threshold
+        Residual, in half label ranges, from which errors count linearly; None
+        for squared errors throughout.
+    steps
+        Number of steps; None chooses it from public values.
+    stale
+        See :class:`~discreet.algorithms.FrankWolfe`; used with ``threshold``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateLasso
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 100))
+    >>> model = PrivateLasso(epsilon=4.0, bounds=Bounds(features=(-1, 1), label=(-1, 1)), steps=3)
+    >>> int(np.abs(model.fit(X, X[:, 7]).coef_).argmax())
+    7
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        radius: float = 1.0,
+        threshold: float | None = None,
+        steps: int | None = None,
+        stale: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.radius = radius
+        self.threshold = threshold
+        self.steps = steps
+        self.stale = stale
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Squared() if self.threshold is None else Huber(threshold=self.threshold)
+
+    def _constraint(self) -> ConvexSet:
+        return L1Ball(radius=self.radius)
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        return FrankWolfe(steps=self.steps, stale=self.stale).plan(problem, budget)
+
+
+class PrivateSparseLogisticRegression(SparseModel, PrivateClassifier):
+    __doc__ = f"""Logistic regression with a bounded l1 norm and a privacy guarantee.
+
+    Private Frank-Wolfe over the l1 ball; see :class:`PrivateLasso`. More than
+    two classes are fitted one against the rest, and the budget is split over
+    the fits.
+    The intercept's constant is small by default: it is not zero in any row, and
+    a large one would be chosen again and again.
+{_PARAMETERS}
+    radius
+        Largest l1 norm of the weights, intercept included, in the scaled domain.
+    steps
+        Number of steps; None chooses it from public values.
+    stale
+        Margin by which a sparse row may be out of date: fast steps on sparse
+        data, see :class:`~discreet.algorithms.FrankWolfe`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateSparseLogisticRegression
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 100))
+    >>> bounds = Bounds(features=(-1, 1), classes=(0, 1))
+    >>> model = PrivateSparseLogisticRegression(epsilon=4.0, bounds=bounds, steps=3)
+    >>> int(np.abs(model.fit(X, (X[:, 7] > 0).astype(int)).coef_).argmax())
+    7
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        radius: float = 10.0,
+        steps: int | None = None,
+        stale: float | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.1,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.radius = radius
+        self.steps = steps
+        self.stale = stale
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Logistic()
+
+    def _constraint(self) -> ConvexSet:
+        return L1Ball(radius=self.radius)
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        return FrankWolfe(steps=self.steps, stale=self.stale).plan(problem, budget)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row."""
+        chances: Array = expit(self.decision_function(X))
+        if chances.ndim == 1:
+            return np.column_stack([1.0 - chances, chances])
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the probability of every class for every row."""
+        return np.log(self.predict_proba(X))
+
+
+class PrivateSparseRegression(SparseModel, PrivateRegressor):
+    __doc__ = f"""Regression on a privately chosen support, with a privacy guarantee.
+
+    Spends ``share`` of the budget on choosing ``size`` features and the rest on
+    a fit with those alone. ``stages_`` says what each stage cost and ``support_``
+    which features it chose. Residuals beyond ``clip`` half label ranges are
+    counted linearly.
+{_PARAMETERS}
+    selector
+        ``"votes"``, ``"exponential"``, ``"forward"`` or ``"stability"``; see
+        :class:`~discreet.algorithms.SupportSelection`. The last may find no
+        stable support: then there is a warning and the model has no features.
+    size
+        Number of features; 5, or all if there are fewer, by default.
+    share
+        Share of the budget spent on the choice.
+    blocks, vote_noise, noise_level
+        Of the voting selectors: number of blocks, noise on votes, and a guess
+        of the labels' noise.
+    radius
+        Of the scored selectors: norm of the weights considered.
+    alpha
+        Ridge strength of the fit on the sum scale; None lets the plan choose.
+    clip
+        Residual, in half label ranges, from which a row of full norm counts
+        linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateSparseRegression
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(4000, 50))
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateSparseRegression(epsilon=8.0, size=1, bounds=bounds)
+    >>> model.fit(X, X[:, 7]).support_.tolist()
+    [7]
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        selector: str = "votes",
+        size: int | None = None,
+        share: float = 0.5,
+        blocks: int | None = None,
+        vote_noise: str | None = None,
+        noise_level: float = 0.05,
+        radius: float = 1.0,
+        alpha: float | None = None,
+        clip: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.selector = selector
+        self.size = size
+        self.share = share
+        self.blocks = blocks
+        self.vote_noise = vote_noise
+        self.noise_level = noise_level
+        self.radius = radius
+        self.alpha = alpha
+        self.clip = clip
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    @property
+    def support_(self) -> Any:
+        """Indices of the chosen features."""
+        check_is_fitted(self)
+        return np.unique(self.coef_.nonzero()[-1])
+
+    @property
+    def stages_(self) -> dict[str, Budget]:
+        """What the choice of the support and the fit cost each."""
+        check_is_fitted(self)
+        return self._selection().stages(self._budget())
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose a support and fit on it, privately.
+
+        Parameters
+        ----------
+        X
+            Rows: array, sparse matrix or data frame of numbers.
+        y
+            Labels, clipped to ``bounds.label``.
+
+        Returns
+        -------
+        self
+            With ``coef_``, ``intercept_``, ``support_``, ``stages_`` and ``guarantee_``.
+        """
+        super().fit(X, y)
+        if self.selector == "stability" and not self.support_.size:
+            warnings.warn(
+                "The blocks of rows did not agree on a support, so the model has no features. The "
+                "budget is spent. Ask for fewer features, or use another selector.",
+                NoStableSupport,
+                stacklevel=2,
+            )
+        return self
+
+    def _reach(self, bounds: Bounds, n_features: int) -> float:
+        size = min(n_features, 5 if self.size is None else self.size)
+        root = math.sqrt(size) if bounds.features is not None else math.inf
+        return min(root, bounds.row_norm or math.inf)
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return Clipped(loss=Squared(), clip=positive("clip", self.clip) * row_norm)
+
+    def _selection(self) -> SupportSelection:
+        return SupportSelection(
+            selector=self.selector,
+            size=self.size,
+            share=self.share,
+            blocks=self.blocks,
+            noise=self.vote_noise,
+            noise_level=self.noise_level,
+            radius=self.radius,
+            strength=None if self.alpha is None else nonnegative("alpha", self.alpha),
+            norm_guess=self.norm_guess,
+        )
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        return self._selection().plan(problem, budget)

@@ -1,0 +1,318 @@
+"""Private linear models for streams of rows: see :mod:`discreet.estimators.stream_base`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from discreet.checks import one_of
+from discreet.errors import Incompatible, InvalidData, MissingBound
+from discreet.estimators.base import (
+    LABELS_PUBLIC,
+    PrivateClassifier,
+    PrivateRegressor,
+    UndeclaredBounds,
+)
+from discreet.estimators.stream_base import PrivateStream
+from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
+from discreet.sets import ConvexSet
+from discreet.types import Array, Bounds
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy budget of the whole stream, all passes and releases included.
+    bounds
+        Declared :class:`~discreet.Bounds`, or a mapping of them.
+    neighbours
+        ``"zero-out"`` or ``"replace-one"``.
+    loss
+        Name of the loss, see above.
+    strategy
+        How prefix sums are made private: ``"blt"``, ``"toeplitz"``,
+        ``"honaker"`` or ``"tree"``.
+    batch_size
+        Most rows of one step; None lets the plan choose.
+    passes
+        How often every row may be fed; see :meth:`begin_pass`.
+    average
+        Whether to publish the mean of all iterates instead of the last. Better
+        where rows come in random order, worse where the world changes.
+    constraint
+        Hard constraint on the weights, in the scaled domain.
+    fit_intercept, intercept_scaling
+        Whether to append a constant feature, and its size as a fraction of the
+        row norm.
+    norm_guess
+        Public guess of the norm of good weights in the scaled domain. Only
+        accuracy depends on it.
+    n_rows
+        Expected length of the stream, for accuracy only: it may go on.
+    state_path
+        File that receives the secret state before every release, for
+        :meth:`resume`. Must not exist.
+    random_state
+        None draws from the operating system. A seed makes the stream
+        repeatable and the guarantee says ``secure=False``.
+"""
+
+REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
+    "huber": lambda row_norm: Huber(threshold=0.25),
+    "absolute": lambda row_norm: Absolute(),
+    "squared": lambda row_norm: Clipped(loss=Squared(), clip=row_norm),
+}
+"""Losses of the regressor by name, given the norm of the longest row."""
+
+
+def _has_probabilities(model: PrivateStreamClassifier) -> bool:
+    return model.loss == "logistic"
+
+
+class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
+    __doc__ = f"""Linear classifier that learns from a stream with one privacy guarantee.
+
+    ``loss`` is ``"logistic"`` (softmax for more than two classes) or
+    ``"hinge"`` (two classes).
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateStreamClassifier
+    >>> bounds = Bounds(row_norm=1.0, classes=("no", "yes"))
+    >>> model = PrivateStreamClassifier(epsilon=2.0, bounds=bounds, random_state=0)
+    >>> X, y = np.repeat([[1.0], [-1.0]], 50, axis=0), np.repeat(["yes", "no"], 50)
+    >>> for _ in range(20):
+    ...     _ = model.partial_fit(X, y)
+    >>> model.predict([[0.9]]), model.rows_seen_, model.guarantee_.epsilon
+    (array(['yes'], dtype='<U3'), 2000, 2.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        loss: str = "logistic",
+        strategy: str = "blt",
+        batch_size: int | None = None,
+        passes: int = 1,
+        average: bool = False,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        state_path: str | Path | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.loss = loss
+        self.strategy = strategy
+        self.batch_size = batch_size
+        self.passes = passes
+        self.average = average
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.state_path = state_path
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Start a new stream with these rows, in this order, in every pass."""
+        X, y = self._checked(X, y, first=True)
+        check_classification_targets(y)
+        bounds, assumptions = self._declared_bounds(X.shape[1]), []
+        if bounds.classes is None:
+            assumptions.append(LABELS_PUBLIC)
+            warnings.warn(
+                f"{type(self).__name__}: bounds does not declare classes, so the set of labels "
+                "seen in the data is treated as public. Pass bounds=Bounds(classes=...).",
+                UndeclaredBounds,
+                stacklevel=2,
+            )
+        encoded = self._with_classes(bounds, np.unique(y))
+        labels = self._encoded(y)
+        self._begin(encoded, X.shape[0], *assumptions)
+        for number in range(self.passes):
+            if number:
+                self.begin_pass()
+            self._feed(X, labels, None)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, start: int | None = None) -> Self:
+        """Learn the next rows of the stream and publish new weights.
+
+        Parameters
+        ----------
+        X, y
+            The rows that come next, and their labels.
+        classes
+            Every class a label may have; needed in the first call unless
+            ``bounds`` declares them.
+        start
+            Number of rows of this pass before these. Rows already learned are
+            refused. Needed in the first call after :meth:`resume`.
+        """
+        first = not hasattr(self, "guarantee_")
+        X, y = self._checked(X, y, first=first)
+        encoded = None
+        if first:
+            encoded = self._with_classes(self._declared_bounds(X.shape[1]), classes)
+        labels = self._encoded(y)
+        if encoded is not None:
+            self._begin(encoded, None)
+        self._feed(X, labels, start)
+        return self
+
+    def _with_classes(self, bounds: Bounds, classes: Any) -> Bounds:
+        """Fix the classes, which are public, and return the bounds with their numbers."""
+        if bounds.classes is not None:
+            classes = np.asarray(bounds.classes)
+        if classes is None:
+            raise MissingBound(
+                "classes is not set. A stream may show a class late, and reading the classes from "
+                "the rows would leak. Pass classes=... or bounds=Bounds(classes=...)."
+            )
+        self.classes_ = np.unique(classes)
+        if len(self.classes_) < 2:
+            raise InvalidData(
+                f"{type(self).__name__} needs at least two classes; there is one class only. "
+                "Declare bounds=Bounds(classes=...)."
+            )
+        return replace(bounds, classes=tuple(range(len(self.classes_))))
+
+    def _encoded(self, y: Any) -> Any:
+        if not np.isin(y, self.classes_).all():
+            raise InvalidData(
+                "y holds labels that are not among the declared classes. Declare every class a "
+                "label may have."
+            )
+        return np.searchsorted(self.classes_, y)
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        one_of("loss", self.loss, ("logistic", "hinge"))
+        assert bounds.classes is not None
+        if len(bounds.classes) == 2:
+            return Logistic() if self.loss == "logistic" else Hinge()
+        if self.loss == "hinge":
+            raise Incompatible(
+                "The hinge loss separates two classes. Use loss='logistic' for more."
+            )
+        return Softmax(n_classes=len(bounds.classes))
+
+    def _shaped(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        return np.atleast_2d(coef.T), np.atleast_1d(intercept)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            ones = expit(scores)
+            return np.column_stack([1.0 - ones, ones])
+        probabilities: Array = softmax(scores, axis=1)
+        return probabilities
+
+
+class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
+    __doc__ = f"""Linear regressor that learns from a stream with one privacy guarantee.
+
+    ``loss`` is ``"huber"``, ``"absolute"`` or ``"squared"`` (with clipped
+    gradients); residuals are measured in half label ranges.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateStreamRegressor
+    >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateStreamRegressor(epsilon=4.0, bounds=bounds, random_state=0)
+    >>> for part in np.split(np.random.default_rng(0).permutation(4000), 8):
+    ...     _ = model.partial_fit(X[part], X[part].ravel())
+    >>> bool(model.predict([[0.8]])[0] > 0.3)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Bounds | dict[str, Any] | None = None,
+        neighbours: str = "zero-out",
+        loss: str = "huber",
+        strategy: str = "blt",
+        batch_size: int | None = None,
+        passes: int = 1,
+        average: bool = False,
+        constraint: ConvexSet | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        norm_guess: float | None = None,
+        n_rows: int | None = None,
+        state_path: str | Path | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.loss = loss
+        self.strategy = strategy
+        self.batch_size = batch_size
+        self.passes = passes
+        self.average = average
+        self.constraint = constraint
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.norm_guess = norm_guess
+        self.n_rows = n_rows
+        self.state_path = state_path
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Start a new stream with these rows, in this order, in every pass."""
+        X, y = self._checked(X, y, first=True)
+        self._begin(self._declared_bounds(X.shape[1]), X.shape[0])
+        for number in range(self.passes):
+            if number:
+                self.begin_pass()
+            self._feed(X, y, None)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, *, start: int | None = None) -> Self:
+        """Learn the next rows of the stream and publish new weights.
+
+        Parameters
+        ----------
+        X, y
+            The rows that come next, and their labels, clipped to ``bounds.label``.
+        start
+            Number of rows of this pass before these. Rows already learned are
+            refused. Needed in the first call after :meth:`resume`.
+        """
+        first = not hasattr(self, "guarantee_")
+        X, y = self._checked(X, y, first=first)
+        if first:
+            self._begin(self._declared_bounds(X.shape[1]), None)
+        self._feed(X, y, start)
+        return self
+
+    def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
+        return REGRESSION_LOSSES[one_of("loss", self.loss, REGRESSION_LOSSES)](row_norm)

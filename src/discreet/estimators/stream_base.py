@@ -1,0 +1,223 @@
+"""Linear models that learn from a stream of rows and may be published at any moment.
+
+Every ``partial_fit`` releases new weights. All releases together cost the
+budget once, however many there are: see :mod:`discreet.algorithms.ftrl`. What
+has to hold for that is that no row is learned twice in a pass. So
+
+* a call of ``partial_fit`` takes effect as a whole or not at all;
+* with ``state_path`` the state after a call is on disk before the call's
+  weights can be seen, and :meth:`resume` goes on from there after a crash;
+* after ``resume`` the caller must say with ``start`` where in the stream the
+  next rows lie, and rows already learned are refused;
+* a pickled, copied or loaded model predicts but cannot go on learning: two
+  models that go on from the same state would add different noise to the same
+  sums, and their mean would tell more than either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.accounting import Budget
+from discreet.algorithms import Problem
+from discreet.algorithms.ftrl import FTRL, FTRLPlan
+from discreet.algorithms.stream_learner import StreamLearner
+from discreet.checks import integer
+from discreet.data import ArraySource
+from discreet.errors import Incompatible, InvalidData
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.journal import Journal
+from discreet.noise import as_randomness
+from discreet.types import Array, Bounds
+
+FIRST_ROWS = 4096
+"""Length a stream is planned for at first when none is declared."""
+
+
+class PrivateStream(PrivateEstimator):
+    """What both stream estimators share; not used directly."""
+
+    loss: str
+    strategy: str
+    batch_size: int | None
+    passes: int
+    average: bool
+    state_path: str | Path | None
+
+    rows_seen_: int
+    passes_begun_: int
+
+    _learner: StreamLearner | None = None
+    _journal: Journal | None = None
+    _assumptions: tuple[str, ...] = ()
+    _seeded: bool = False  # whether noise was seeded before the last resume
+    _placed: bool = True  # whether the place of the next rows is known without ``start``
+
+    # Starting and going on.
+
+    def begin_pass(self) -> Self:
+        """Declare that rows fed before may come again, and pay for it.
+
+        Needs ``passes`` of at least the number of passes begun. ``guarantee_``
+        covers the new pass from here on.
+        """
+        learner = self._living()
+        learner.begin_pass(record=self._recorder(position=0))
+        self._publish(learner, 0)
+        return self
+
+    @classmethod
+    def resume(cls, path: str | Path, *, random_state: Any = None) -> Self:
+        """Go on with the stream whose secret state is in a file.
+
+        The model is the last one that was released, or would have been. The
+        first ``partial_fit`` needs ``start``: feed the rows from ``rows_seen_``
+        on. Earlier owners of the file can no longer learn.
+        """
+        journal, content = Journal.take_over(path)
+        model = cls.from_dict(content["model"])
+        model.random_state = random_state
+        model.state_path = path
+        plan = model._stream_plan(
+            Bounds(**content["bounds"]), model.n_features_in_, content["n_rows"]
+        )
+        learner = plan.start(as_randomness(random_state))
+        learner.restore(content["learner"])
+        # privacy: a stream whose earlier noise was seeded stays insecure.
+        model._seeded, model._assumptions = content["seeded"], tuple(content["assumptions"])
+        model._learner, model._journal, model._placed = learner, journal, False
+        model._publish(learner, content["position"])
+        return model
+
+    def _begin(self, bounds: Bounds, n_rows: int | None, *assumptions: str) -> None:
+        plan = self._stream_plan(bounds, self.n_features_in_, n_rows)
+        self._journal = None if self.state_path is None else Journal.create(self.state_path)
+        self._learner = plan.start(as_randomness(self.random_state))
+        self._assumptions, self._seeded, self._placed = assumptions, False, True
+        self._publish(self._learner, 0)  # the model before any row
+
+    def _feed(self, X: Any, labels: Any, start: int | None) -> None:
+        """Learn validated rows, record the state, and only then publish."""
+        learner = self._living()
+        first = self._place(start)
+        rows = learner.plan.problem.bounding.apply(ArraySource(X, labels))
+        position = first + rows.n_rows
+        learner.learn(rows, record=self._recorder(position))
+        self._placed = True
+        self._publish(learner, position)
+
+    def _place(self, start: int | None) -> int:
+        """Return the place of the next rows in the pass; refuse rows already learned."""
+        if start is None:
+            if not self._placed:
+                raise InvalidData(
+                    f"A resumed stream must be told where the next rows lie, or rows could be "
+                    f"learned twice. Pass start={self.rows_seen_} with the rows from there on."
+                )
+            return self.rows_seen_
+        if integer("start", start, 0) < self.rows_seen_:
+            raise InvalidData(
+                f"Rows before place {self.rows_seen_} of this pass were learned and released "
+                "already; learning them again would need more budget. Feed the rows from "
+                f"start={self.rows_seen_} on, or call begin_pass()."
+            )
+        return start
+
+    def _living(self) -> StreamLearner:
+        check_is_fitted(self)
+        if self._learner is None:
+            raise Incompatible(
+                "This model is a copy: it predicts but cannot go on learning, because two models "
+                "that go on from one state give away more than either. Use the original, or "
+                "resume(state_path)."
+            )
+        return self._learner
+
+    # Publishing and recording.
+
+    def _publish(self, learner: StreamLearner, position: int) -> None:
+        weights = learner.average if self.average else learner.weights
+        coef, intercept = learner.plan.problem.bounding.coefficients(weights)
+        self.coef_, self.intercept_ = self._shaped(coef, intercept)
+        guarantee = self._seal(learner.guarantee, *self._assumptions)
+        self.guarantee_ = replace(guarantee, secure=guarantee.secure and not self._seeded)
+        self.algorithm_ = FTRL.name
+        self.rows_seen_, self.passes_begun_ = position, learner.passes
+
+    def _shaped(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        return coef, intercept
+
+    def _recorder(self, position: int) -> Any:
+        if self._journal is None:
+            return None
+        journal = self._journal
+        return lambda state: journal.write(self._content(state, position))
+
+    def _content(self, state: dict[str, Any], position: int) -> dict[str, Any]:
+        problem = self._living().plan.problem
+        return {
+            "model": self.to_dict(),
+            "bounds": problem.bounds.to_dict(),
+            "n_rows": problem.n_rows,
+            "assumptions": list(self._assumptions),
+            "seeded": not self.guarantee_.secure,
+            "position": position,
+            "learner": state,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the released model as plain JSON values: no state, and no path to it."""
+        path, self.state_path = self.state_path, None
+        try:
+            return super().to_dict()
+        finally:
+            self.state_path = path
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        # privacy: copies must not go on, and what they would go on from is secret.
+        return {k: v for k, v in state.items() if k not in ("_learner", "_journal")}
+
+    def _checked(self, X: Any, y: Any, *, first: bool) -> tuple[Any, Any]:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            y_numeric=self._labels == "real",
+            reset=first,
+        )
+        return X, y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # One pass over the few hundred rows of scikit-learn's checks learns next to nothing.
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True
+        return tags
+
+    # From configuration to a plan.
+
+    def _stream_plan(self, bounds: Bounds, n_features: int, n_rows: int | None) -> FTRLPlan:
+        return self._plan(self._problem(bounds, n_features, n_rows), self._budget())
+
+    def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
+        declared = self.n_rows if self.n_rows is not None else FIRST_ROWS
+        return super()._problem(bounds, n_features, n_rows if n_rows is not None else declared)
+
+    def _plan(self, problem: Problem, budget: Budget) -> FTRLPlan:
+        config = FTRL(
+            strategy=self.strategy,
+            batch=self.batch_size,
+            passes=self.passes,
+            endless=True,
+            norm_guess=self.norm_guess,
+        )
+        return config.plan(problem, budget)

@@ -1,0 +1,336 @@
+"""Exponential sampling: exact log-ratios over all neighbours, constants, rounding and refusals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from scipy import integrate, stats
+
+from discreet.accounting import BoundedRange, Budget
+from discreet.accounting.gaussian import gaussian_delta
+from discreet.algorithms import Problem
+from discreet.algorithms.density import density
+from discreet.algorithms.exponential_sampling import ExponentialSampling
+from discreet.algorithms.oscillation import row_range, score_error
+from discreet.algorithms.temperature import affordable_range
+from discreet.data import ArraySource
+from discreet.errors import Incompatible, MissingBound
+from discreet.losses import (
+    Absolute,
+    Clipped,
+    Hinge,
+    Huber,
+    HuberisedHinge,
+    Logistic,
+    Loss,
+    Poisson,
+    Quantile,
+    SmoothedQuantile,
+    Squared,
+)
+from discreet.noise import Seeded
+from discreet.regularizers import L1, Indicator, Ridge
+from discreet.samplers import Region, TangentEnvelope, progress
+from discreet.sets import Box, L2Ball
+from discreet.types import Bounds
+
+BOUNDS = Bounds(row_norm=1.0, classes=(0, 1), label=(-1.0, 1.0))
+RELATIONS = pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+CORNERS = [Logistic(), Hinge(), HuberisedHinge(), Absolute(), Quantile(quantile=0.8)]
+SMOOTH = [SmoothedQuantile(quantile=0.2), Huber(threshold=0.5), Squared()]
+
+
+def problem(**changes: object) -> Problem:
+    settings: dict[str, object] = {
+        "loss": Logistic(),
+        "bounds": BOUNDS,
+        "n_features": 1,
+        "n_rows": 3,
+        "constraint": L2Ball(radius=2.0),
+    }
+    return Problem(**(settings | changes))  # type: ignore[arg-type]
+
+
+def log_law(plan: object, X: np.ndarray, y: np.ndarray, bits: int = 6) -> np.ndarray:
+    """Exact log-probabilities of a coarse lattice under the plan's own scores."""
+    task = plan.problem  # type: ignore[attr-defined]
+    region = Region.of(task.constraint, task.shape, bits=bits)
+    law = density(
+        task,
+        task.bounding.apply(ArraySource(X, y)),
+        region,
+        inverse=plan.inverse,  # type: ignore[attr-defined]
+        strength=plan.strength,  # type: ignore[attr-defined]
+        radius=plan.radius,  # type: ignore[attr-defined]
+    )
+    index = np.indices(region.counts).reshape(region.dimension, -1).T
+    scores = np.array([law.evaluate(w)[0] for w in region.points(index)])
+    return -scores - np.logaddexp.reduce(-scores)
+
+
+def worst_ratio(plan: object, records: list[tuple[float, float]], n: int, neighbours: str) -> float:
+    """Largest log-ratio over every data set of ``n`` records and every neighbour of it."""
+    laws = {}
+    blank = (math.nan, records[0][1])
+    pool = [*records, blank]
+    for rows in itertools.combinations_with_replacement(range(len(pool)), n):
+        X = np.array([[pool[i][0]] for i in rows])
+        laws[rows] = log_law(plan, X, np.array([pool[i][1] for i in rows]))
+    worst = 0.0
+    for rows, law in laws.items():
+        for spot, new in itertools.product(range(n), range(len(pool))):
+            gone = new == len(records) or rows[spot] == len(records)
+            if gone == (neighbours == "replace-one"):
+                continue
+            other = tuple(sorted([*rows[:spot], new, *rows[spot + 1 :]]))
+            worst = max(worst, float(np.max(np.abs(law - laws[other]))))
+    return worst
+
+
+@RELATIONS
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Absolute()], ids=lambda loss: loss.name)
+def test_no_neighbour_has_a_log_ratio_above_epsilon(loss: Loss, neighbours: str) -> None:
+    # A blank row and a missing one contribute the same, so one list serves all relations.
+    records = [
+        (x, y) for x in (-1.0, 0.3, 1.0) for y in ((0, 1) if loss.target == "sign" else (-1, 1))
+    ]
+    for epsilon in (0.5, 4.0):
+        plan = ExponentialSampling().plan(
+            problem(loss=loss, neighbours=neighbours), Budget(epsilon)
+        )
+        assert worst_ratio(plan, records, 3, neighbours) <= epsilon
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_the_tight_instance_spends_nearly_all_of_epsilon(neighbours: str) -> None:
+    """Many rows push the law to one end; the odd row then acts with its whole range."""
+    plan = ExponentialSampling().plan(
+        problem(loss=Absolute(), n_rows=400, neighbours=neighbours, constraint=Box()), Budget(1.0)
+    )
+    X, y = np.ones((400, 1)), np.ones(400)
+    other, label = X.copy(), y.copy()
+    if neighbours == "zero-out":
+        other[0] = math.nan
+    else:
+        label[0] = -1.0
+    found = float(np.max(np.abs(log_law(plan, X, y) - log_law(plan, other, label))))
+    assert 0.97 <= found <= 1.0
+    # Planted: twice the constant is caught, half of it is seen to waste.
+    greedy = replace(plan)
+    greedy.__dict__["inverse"] = 2.0 * plan.inverse
+    found = float(np.max(np.abs(log_law(greedy, X, y) - log_law(greedy, other, label))))
+    assert found > 1.9
+
+
+@pytest.mark.parametrize("loss", [*CORNERS, *SMOOTH, Poisson()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("radius", [0.4, 3.0])
+def test_the_range_of_a_row_is_attained_and_never_exceeded(loss: Loss, radius: float) -> None:
+    bounds = BOUNDS if loss.target != "count" else Bounds(row_norm=1.0, label=(0.0, 4.0))
+    task = problem(loss=loss, bounds=bounds, constraint=L2Ball(radius=radius))
+    claimed = row_range(task, radius=radius, diameter=2 * radius)
+    z = np.linspace(-radius, radius, 2001)
+    low, high = (0.0, 4.0) if loss.target == "count" else (-1.0, 1.0)
+    labels = [-1.0, 1.0] if loss.target == "sign" else np.linspace(low, high, 41)
+    found = max(np.ptp(loss.value(z, np.full_like(z, y))) for y in labels)
+    assert found <= claimed * (1 + 1e-12)
+    assert found >= 0.999 * claimed
+    assert claimed <= task.terms.lipschitz * 2 * radius * (1 + 1e-12)
+
+
+def test_ranges_of_the_specification() -> None:
+    for neighbours, osc in (("zero-out", 2.0), ("add-remove", 2.0), ("replace-one", 4.0)):
+        plan = ExponentialSampling().plan(problem(neighbours=neighbours), Budget(1.0))
+        assert plan.oscillation == pytest.approx(osc, rel=1e-3)
+        assert plan.oscillation >= osc
+    clipped = problem(loss=Clipped(loss=Squared(), clip=0.5))
+    assert row_range(clipped, radius=2.0, diameter=4.0) == pytest.approx(2.0)  # 0.5 * 4
+
+
+def test_scores_stay_within_their_error_bound() -> None:
+    rng = np.random.default_rng(0)
+    task = problem(n_features=3, n_rows=200, constraint=L2Ball(radius=5.0))
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    rows = task.bound(ArraySource(X, y))
+    bound = score_error(task, 5.0)
+    for _ in range(5):
+        w = rng.normal(size=3)
+        with mp.workprec(200):
+            exact = sum(
+                mp.log(
+                    1 + mp.exp(-mpf(s) * sum(mpf(a) * mpf(b) for a, b in zip(x, w, strict=True)))
+                )
+                for x, s in zip(rows.X.tolist(), rows.y.tolist(), strict=True)
+            )
+            assert abs(mpf(rows.objective(task.loss, w)[0]) - exact) <= bound
+    assert bound < 1e-8
+
+
+@pytest.mark.parametrize("sampler", ["tangent-envelope", "grid"])
+def test_runs_follow_the_planned_law(sampler: str) -> None:
+    task = problem(loss=Hinge(), constraint=Box())
+    plan = ExponentialSampling(sampler=sampler, cells=16).plan(task, Budget(8.0))
+    source = ArraySource(np.array([[1.0], [0.5], [-1.0]]), np.array([1, 1, 1]))
+    random = Seeded(3)
+    drawn = np.array([plan.run(source, random).weights[0] for _ in range(500)])
+    rows = task.bound(source)
+    weight = lambda t: math.exp(-plan.inverse * rows.objective(Hinge(), np.array([t]))[0])  # noqa: E731
+    if sampler == "grid":
+        points = np.unique(drawn)
+        assert points.size == 16
+        chances = np.array([weight(t) for t in points])
+        counts = np.array([(drawn == t).sum() for t in points])
+        assert stats.chisquare(counts, chances / chances.sum() * 500).pvalue > 1e-4
+    else:
+        total = integrate.quad(weight, -1, 1)[0]
+        cdf = np.vectorize(lambda t: integrate.quad(weight, -1, t)[0] / total)
+        assert stats.kstest(drawn, cdf).pvalue > 1e-4
+
+
+def test_the_excess_bound_holds_and_is_approached() -> None:
+    """c times the expected excess is at most p, and near p for a linear loss at a corner."""
+    task = problem(loss=Absolute(), n_rows=40, constraint=Box())
+    plan = ExponentialSampling().plan(task, Budget(4.0))
+    X, y = np.ones((40, 1)), np.ones(40)
+    law = np.exp(log_law(plan, X, y, bits=12))
+    grid = np.linspace(-1, 1, law.size)
+    excess = 40 * float(law @ (1 - grid))
+    assert excess <= plan.expected_excess
+    assert excess > 0.95 * plan.expected_excess
+
+
+def test_penalties_enter_the_density() -> None:
+    """An l1 penalty has no gradient in the library; its prox must give valid tangents."""
+    rng = np.random.default_rng(1)
+    task = problem(
+        n_features=2, n_rows=50, regularizer=L1(strength=3.0), constraint=Box(low=-1.0, high=1.0)
+    )
+    source = ArraySource(rng.normal(size=(50, 2)), rng.integers(0, 2, 50))
+    plan = ExponentialSampling(strength=2.0).plan(task, Budget(4.0))
+    rows = task.bound(source)
+    law = density(
+        task, rows, Region.of(Box(), (2,)), inverse=plan.inverse, strength=2.0, radius=1.5
+    )
+    points = rng.uniform(-1, 1, size=(60, 2)) * np.array([1.0, 0.0])[rng.integers(0, 2, 60), None]
+    found = [law.evaluate(w) for w in points]
+    for (f, g), u in zip(found, points, strict=True):
+        for (h, _), w in zip(found, points, strict=True):
+            assert h >= f + g @ (w - u) - law.slack
+        by_hand = rows.objective(task.loss, u)[0] + 3 * np.abs(u).sum() + u @ u
+        assert f == pytest.approx(plan.inverse * by_hand, rel=1e-12)
+    assert np.isfinite(TangentEnvelope(law).draw(Seeded(0))).all()
+
+
+def test_a_delta_buys_a_little_range_and_no_more() -> None:
+    eta = affordable_range(Budget(1.0, 1e-6))
+    assert BoundedRange(eta).delta(1.0) <= 1e-6 < BoundedRange(1.0001 * eta).delta(1.0)
+    pure = ExponentialSampling().plan(problem(), Budget(1.0))
+    assert pure.guarantee.event.delta(1.0) == 0.0
+    assert ExponentialSampling().plan(problem(), Budget(1.0, 1e-6)).inverse > pure.inverse
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_the_regularised_variant_keeps_its_gaussian_curve(neighbours: str) -> None:
+    """Hockey-stick divergence by quadrature, on the pair that attains it and on others."""
+    budget = Budget(1.0, 1e-3)
+    task = problem(loss=Absolute(), neighbours=neighbours, constraint=Box(low=-20.0, high=20.0))
+    plan = ExponentialSampling(regularised=True, norm_guess=2.0).plan(task, budget)
+    a = 2.0 if neighbours == "replace-one" else 1.0
+    mu = a * math.sqrt(plan.inverse / plan.strength)
+    assert gaussian_delta(1.0, mu) <= budget.delta
+    assert gaussian_delta(1.0, 1.0001 * mu) > 0.999 * budget.delta
+    t = np.linspace(-20, 20, 40001)
+    base = plan.strength * t**2 / 2
+
+    def law(labels: list[float]) -> np.ndarray:
+        total = sum((np.abs(t - y) for y in labels), np.zeros_like(t))
+        weight = np.exp(-plan.inverse * (total + base))
+        return np.asarray(weight / weight.sum())
+
+    swap = [[1.0], [-1.0]] if neighbours == "replace-one" else [[1.0], []]
+    for rest in ([], [0.5, -0.2]):
+        one, two = law([*swap[0], *rest]), law([*swap[1], *rest])
+        for p, q in ((one, two), (two, one)):
+            assert np.maximum(p - math.e * q, 0).sum() <= budget.delta
+    assert plan.guarantee.event.delta(1.0) <= budget.delta
+    # Planted: half the ridge breaks it for a linear change, which labels at the ends give.
+    c, m = plan.inverse, plan.strength / 2
+    shift = a * c / math.sqrt(c * m)
+    assert gaussian_delta(1.0, shift) > 2 * budget.delta
+
+
+def test_other_samplers_say_what_they_claim() -> None:
+    walk = ExponentialSampling(sampler="grid-walk", cells=8, accuracy=0.05).plan(
+        problem(constraint=Box()), Budget(1.0)
+    )
+    assert walk.eta == pytest.approx(1.0 - math.log(1.05 / 0.95))
+    assert "grid walk" in walk.guarantee.theorem
+    source = ArraySource(np.ones((3, 1)), np.ones(3, dtype=int))
+    assert abs(walk.run(source, Seeded(0)).weights[0]) <= 1.0
+    chain = ExponentialSampling(sampler="hit-and-run", guarantee="approximate", steps=5).plan(
+        problem(), Budget(1.0, 1e-6)
+    )
+    assert any("Nobody has proved" in text for text in chain.guarantee.assumptions)
+    assert chain.guarantee.event.rdp(2.0) == math.inf
+    squares = ExponentialSampling().plan(problem(loss=Squared()), Budget(1.0))
+    assert squares.sampler == "truncated-gaussian"
+    assert abs(squares.run(ArraySource(np.ones((3, 1)), np.ones(3)), Seeded(0)).weights[0]) <= 2.0
+
+
+def test_plans_announce_their_cost_and_runs_tell_only_the_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = ExponentialSampling().plan(problem(n_features=5), Budget(1.0))
+    assert plan.facts()["passes over the data, about"] > 5
+    ticks = itertools.count(0.0, 11.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(ticks))
+    plan = ExponentialSampling().plan(problem(), Budget(1.0))
+    plan.run(ArraySource(np.ones((3, 1)), np.ones(3, dtype=int)), Seeded(0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert set(lines) <= {f"discreet: drawing a point, {11 * i} s" for i in range(1, 50)}
+
+
+def test_refusals() -> None:
+    class Foreign(Loss):
+        name = "foreign"
+        target = "sign"
+        value, slope, curvature = Logistic.value, Logistic.slope, Logistic.curvature
+        regularity = Logistic.regularity
+
+    with pytest.raises(Incompatible, match="trust_loss"):
+        ExponentialSampling().plan(problem(loss=Foreign()), Budget(1.0))
+    trusted = ExponentialSampling(trust_loss=True).plan(problem(loss=Foreign()), Budget(1.0))
+    assert any("convex" in text for text in trusted.guarantee.assumptions)
+    with pytest.raises(Incompatible, match="practical up to"):
+        ExponentialSampling().plan(problem(n_features=40), Budget(1.0))
+    with pytest.raises(Incompatible, match="approximate"):
+        ExponentialSampling(sampler="hit-and-run").plan(problem(), Budget(1.0, 1e-6))
+    with pytest.raises(Incompatible, match="delta > 0"):
+        ExponentialSampling(regularised=True).plan(problem(constraint=Box()), Budget(1.0))
+    with pytest.raises(Incompatible, match="needs a box"):
+        ExponentialSampling(regularised=True).plan(problem(), Budget(1.0, 1e-6))
+    with pytest.raises(Incompatible, match="squared loss"):
+        ExponentialSampling(sampler="truncated-gaussian").plan(problem(), Budget(1.0))
+    with pytest.raises(Incompatible, match="needs a box"):
+        ExponentialSampling(sampler="grid-walk").plan(problem(), Budget(1.0))
+    inside = problem(regularizer=Indicator(constraint=L2Ball(radius=1.0)))
+    plan = ExponentialSampling().plan(inside, Budget(1.0))
+    with pytest.raises(Incompatible, match="constraint="):
+        plan.run(ArraySource(np.ones((3, 1)), np.ones(3, dtype=int)), Seeded(0))
+    unlabelled = problem(loss=Huber(), bounds=Bounds(row_norm=1.0))
+    with pytest.raises(MissingBound, match="label"):
+        ExponentialSampling().plan(unlabelled, Budget(1.0)).inverse  # noqa: B018
+
+
+def test_ridge_strength_is_free() -> None:
+    plain, ridge = (
+        ExponentialSampling(strength=s).plan(problem(), Budget(1.0)) for s in (None, 9.0)
+    )
+    assert plain.inverse == ridge.inverse
+    held = problem(regularizer=Ridge(strength=5.0))
+    assert ExponentialSampling().plan(held, Budget(1.0)).strength == 5.0

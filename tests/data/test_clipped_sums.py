@@ -1,0 +1,179 @@
+"""The clipped gradient sum: against a loop over rows, bit by bit between neighbours."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet.data import Rows
+from discreet.data.clipped_sums import BLOCKS, ClippedSums, cache_rows, sum_rounding
+from discreet.losses import LOSSES, Absolute, EuclideanDistance, Hinge, Logistic, Loss, Softmax
+
+
+def labels(loss: Loss, n: int, rng: np.random.Generator) -> np.ndarray:
+    return {
+        "sign": lambda: rng.choice([-1.0, 1.0], n),
+        "index": lambda: rng.integers(0, loss.outputs, n).astype(float),
+        "count": lambda: rng.integers(0, 4, n).astype(float),
+        "real": lambda: rng.uniform(-1, 1, n),
+        "vector": lambda: rng.uniform(-1, 1, (n, loss.outputs)),
+    }[loss.target]()
+
+
+def weights_for(loss: Loss, p: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=p if loss.outputs == 1 else (p, loss.outputs)) * 0.3
+
+
+def by_hand(rows: Rows, X: np.ndarray, loss: Loss, w: np.ndarray, clip: float) -> np.ndarray:
+    """One row at a time, gradient first and then its norm."""
+    total = np.zeros(w.shape)
+    for i in range(len(X)):
+        slope = loss.slope(X[i : i + 1] @ w, rows.y[i : i + 1])[0] * rows.weight[i]
+        gradient = np.multiply.outer(X[i], slope) if w.ndim == 2 else X[i] * slope
+        norm = np.linalg.norm(gradient)
+        total += gradient * min(1.0, clip / norm) if norm > 0 else 0.0
+    return total
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
+@pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
+@pytest.mark.parametrize("shifting", [False, True])
+def test_sum_is_that_of_a_loop_over_rows(loss: Loss, kind: str, shifting: bool) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4)).astype(np.float32).astype(float) * (rng.random((300, 4)) < 0.7)
+    X[17] = 0.0
+    stored = {"float64": X, "float32": X.astype(np.float32), "csr": sp.csr_array(X)}[kind]
+    weight = rng.choice([0.0, 0.5, 2.0], 300)
+    rows = Rows(stored, labels(loss, 300, rng), weight)
+    w = weights_for(loss, 4, rng)
+    pick = rng.permutation(300)[:77]
+    with ClippedSums(rows, loss, shifting=shifting) as sums:
+        for clip in (0.3, 1e6):
+            expected = by_hand(rows, X, loss, w, clip)
+            np.testing.assert_allclose(sums.full(w, clip), expected, rtol=1e-9, atol=1e-10)
+            part = Rows(X[pick], rows.y[pick], weight[pick])
+            expected = by_hand(part, X[pick], loss, w, clip)
+            np.testing.assert_allclose(sums.batch(pick, w, clip), expected, rtol=1e-9, atol=1e-10)
+
+
+def test_specification_vector() -> None:
+    rows = Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
+    with ClippedSums(rows, Logistic()) as sums:
+        # The first gradient (-1.5, -2) is cut to (-0.6, -0.8), the second is (0, 0.5).
+        np.testing.assert_allclose(sums.full(np.zeros(2), 1.0), [-0.6, -0.3], rtol=1e-14)
+        _, short = sums.counted(None, np.zeros(2), 1.0)
+        assert short == 1
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Softmax(n_classes=3)], ids=lambda v: v.name)
+def test_no_row_adds_more_than_the_clip_in_real_arithmetic(loss: Loss) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 7)) * 10.0 ** rng.uniform(-3, 3, size=(400, 1))
+    rows = Rows(X, labels(loss, 400, rng))
+    sums, w = ClippedSums(rows, loss), weights_for(loss, 7, rng)
+    clip = 0.1
+    sums.full(w, clip)
+    cut = sums._clipped(loss.slope(X @ w, rows.y), slice(0, 400))
+    square = [
+        sum(Fraction(v) ** 2 for v in np.atleast_1d(c)) * sum(Fraction(v) ** 2 for v in x)
+        for c, x in zip(cut, X, strict=True)
+    ]
+    assert max(square) <= Fraction(clip) ** 2
+    assert max(square) > Fraction(clip) ** 2 * Fraction(999, 1000)
+    # A clip one part in a thousand too generous would be caught.
+    assert max(square) * Fraction(1001, 1000) ** 2 > Fraction(clip) ** 2
+
+
+def test_other_chunks_are_bit_for_bit_the_same() -> None:
+    rng = np.random.default_rng(3)
+    p = 9
+    n = 3 * BLOCKS * cache_rows(p) + 11
+    X, y = rng.normal(size=(n, p)), rng.choice([-1.0, 1.0], n)
+    w, at = rng.normal(size=p), BLOCKS * cache_rows(p) + 5
+    other = X.copy()
+    other[at] = 7.0
+    parts = []
+    for rows in (Rows(X, y), Rows(other, y)):
+        sums = ClippedSums(rows, Logistic())
+        sums._sum(None, w, 1.0, count=False)
+        size = BLOCKS * sums._block
+        parts.append(
+            [sums._chunk(slice(a, min(a + size, n)), None, w, False)[0] for a in range(0, n, size)]
+        )
+    same = [bool((a == b).all()) for a, b in zip(*parts, strict=True)]
+    assert same == [True, False, True, True]
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
+def test_a_row_counts_the_same_wherever_it_stands(loss: Loss) -> None:
+    rng = np.random.default_rng(4)
+    X, w = rng.normal(size=(501, 13)), weights_for(loss, 13, rng)
+    y = labels(loss, 501, rng)
+    found = []
+    for start in range(9):
+        rows = Rows(X[start:].copy(), y[start:])
+        sums = ClippedSums(rows, loss, shifting=True)
+        sums.full(w, 1.0)
+        z = sums._margins(rows.X, w)
+        found.append(sums._clipped(loss.slope(z, rows.y), slice(0, rows.n_rows))[9 - start :])
+    assert all((cut == found[0]).all() for cut in found)
+
+
+def test_threads_and_storage_do_not_change_a_sum() -> None:
+    rng = np.random.default_rng(5)
+    n = 2 * BLOCKS * cache_rows(20) + 100
+    X = rng.normal(size=(n, 20)).astype(np.float32)
+    rows = [Rows(v, np.ones(n)) for v in (X, X.astype(float))]
+    w = rng.normal(size=20)
+    plain = ClippedSums(rows[0], Logistic()).full(w, 0.5)
+    for one in rows:
+        with ClippedSums(one, Logistic()) as sums:
+            assert (sums.full(w, 0.5) == plain).all()
+            assert (sums.full(w, 0.5) == plain).all()
+
+
+def test_rounding_stays_within_its_bound() -> None:
+    rng = np.random.default_rng(6)
+    n, p = 3000, 3
+    X = rng.normal(size=(n, p))
+    rows, w = Rows(X, rng.choice([-1.0, 1.0], n)), rng.normal(size=p)
+    sums = ClippedSums(rows, Logistic())
+    computed = sums.full(w, 1.0)
+    cut = sums._clipped(Logistic().slope(X @ w, rows.y), slice(0, n))
+    exact = [
+        sum(Fraction(c) * Fraction(x) for c, x in zip(cut, X[:, j], strict=True)) for j in range(p)
+    ]
+    error = math.sqrt(
+        sum(float(Fraction(a) - b) ** 2 for a, b in zip(computed, exact, strict=True))
+    )
+    bound = sum_rounding(1.0, n_rows=n, dimension=p, shifting=True) / 2
+    assert 0 < error <= bound
+    fixed, free = (
+        sum_rounding(1.0, n_rows=10**8, dimension=100, shifting=s) for s in (False, True)
+    )
+    assert fixed < 1e-6 < free < 1e-3
+
+
+def test_nothing_of_the_size_of_the_data_is_allocated() -> None:
+    import tracemalloc
+
+    X = np.ones((200_000, 20), dtype=np.float32)
+    rows = Rows(X, np.ones(len(X)), norms=np.full(len(X), 5.0))
+    sums = ClippedSums(rows, Absolute())
+    sums.full(np.zeros(20), 1.0)
+    tracemalloc.start()
+    sums.full(np.zeros(20), 1.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 5
+
+
+def test_geometric_median_gradient() -> None:
+    y = np.array([[3.0, 4.0], [0.0, 0.0]])
+    rows = Rows(np.ones((2, 1)), y)
+    with ClippedSums(rows, EuclideanDistance(dim=2)) as sums:
+        np.testing.assert_allclose(sums.full(np.zeros((1, 2)), 1.0), [[-0.6, -0.8]], rtol=1e-14)

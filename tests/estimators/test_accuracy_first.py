@@ -1,0 +1,275 @@
+"""AccuracyFirst end to end: targets, caps, failing closed, scikit-learn manners, command line."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from discreet import (
+    AccuracyFirst,
+    Bounds,
+    PrivateHuberRegressor,
+    PrivateLogisticRegression,
+    PrivateRidge,
+    load,
+)
+from discreet.cli.main import main
+from discreet.errors import (
+    BudgetTooSmall,
+    Incompatible,
+    InvalidData,
+    InvalidParameter,
+    NotCertified,
+)
+from discreet.estimators.base import UndeclaredBounds
+
+N = 20_000
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 10, size=(N, 2))
+LABEL = np.clip(3 * X[:, 0] - X[:, 1] + RNG.normal(size=N), -10, 30)
+CLASS = np.where(LABEL > 10, "high", "low")
+RIDGE = PrivateRidge(bounds=Bounds(features=(0, 10), label=(-10, 30)))
+LOGISTIC = PrivateLogisticRegression(bounds=Bounds(features=(0, 10), classes=("low", "high")))
+
+
+def objective(model: AccuracyFirst, classify: bool) -> tuple[float, float]:
+    """Return the scaled mean objective of the model and its minimum, by an independent route."""
+    scaled = np.column_stack([X / 10, np.full(N, 0.5 * np.sqrt(2))])
+    strength = model.plan_facts_["strength"] / N
+    inner = model.estimator_
+    coef = np.ravel(inner.coef_) * 10
+    if classify:
+        w = np.append(coef, np.ravel(inner.intercept_)[0] / scaled[0, -1])
+        y = np.where(inner.classes_[1] == CLASS, 1.0, -1.0)
+        value = lambda w: np.logaddexp(0, -y * (scaled @ w)).mean() + strength / 2 * w @ w  # noqa: E731
+        best = np.zeros(3)
+        for _ in range(50):
+            s = 1 / (1 + np.exp(y * (scaled @ best)))
+            slope = -scaled.T @ (s * y) / N + strength * best
+            best -= np.linalg.solve((scaled.T * (s * (1 - s))) @ scaled / N
+                                    + strength * np.eye(3), slope)  # fmt: skip
+        return float(value(w)), float(value(best))
+    w = np.append(coef / 20, (inner.intercept_ - 10) / 20 / scaled[0, -1])
+    y = (LABEL - 10) / 20
+    value = lambda w: 0.5 * ((scaled @ w - y) ** 2).mean() + strength / 2 * w @ w  # noqa: E731
+    best = np.linalg.solve(scaled.T @ scaled / N + strength * np.eye(3), scaled.T @ y / N)
+    return float(value(w)), float(value(best))
+
+
+@pytest.mark.parametrize("method", ["auto", "one-shot", "certificate", "noise-reduction"])
+def test_ridge_meets_excess_risk(method: str) -> None:
+    model = AccuracyFirst(RIDGE, target=0.02, max_epsilon=4.0, method=method, random_state=1)
+    model.fit(X, LABEL)
+    assert model.status_ == "met"
+    assert model.guarantee_.epsilon <= 4.0
+    value, best = objective(model, classify=False)
+    assert best - 1e-9 <= value <= best + 0.02
+    assert model.score(X, LABEL) > 0.5
+    assert "Meets excess risk 0.02" in model.summary_
+    assert not model.guarantee_.secure
+
+
+@pytest.mark.parametrize("method", ["auto", "one-shot", "noise-reduction", "doubling"])
+def test_logistic_meets_excess_risk(method: str) -> None:
+    model = AccuracyFirst(LOGISTIC, target=0.05, max_epsilon=4.0, method=method, random_state=2)
+    model.fit(X, CLASS)
+    assert model.status_ == "met"
+    value, best = objective(model, classify=True)
+    assert best - 1e-9 <= value <= best + 0.05
+    assert set(model.predict(X[:50])) <= {"low", "high"}
+    assert model.predict_proba(X[:5]).shape == (5, 2)
+    assert model.decision_function(X[:5]).shape == (5,)
+    assert list(model.classes_) == ["high", "low"]
+
+
+@pytest.mark.parametrize("validation", [None, 0.3])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_error_rate_with_and_without_validation_rows(
+    neighbours: str, validation: float | None
+) -> None:
+    inner = clone(LOGISTIC).set_params(neighbours=neighbours, n_rows=N)
+    model = AccuracyFirst(
+        inner, target=0.25, metric="error-rate", max_epsilon=3.0, validation=validation,
+        random_state=3,
+    ).fit(X, CLASS)  # fmt: skip
+    assert model.status_ == "met"
+    assert model.score(X, CLASS) > 0.74
+    assert model.guarantee_.kind == "ex-post"
+    assert model.guarantee_.neighbours == neighbours
+    assert model.guarantee_.reserved[0] == pytest.approx(3.0)
+    test = model.outcome_.eps_test
+    spent = model.outcome_.eps_model + test if validation is None else max(
+        model.outcome_.eps_model, test)  # fmt: skip
+    assert model.guarantee_.epsilon == pytest.approx(spent)
+
+
+def test_auto_takes_what_reserves_least() -> None:
+    cheap = AccuracyFirst(LOGISTIC, target=0.05).plan(2, N).reserved[0]
+    for method in ("one-shot", "theory", "noise-reduction"):
+        other = AccuracyFirst(LOGISTIC, target=0.05, max_epsilon=50.0, method=method)
+        assert cheap <= other.plan(2, N).reserved[0] + 1e-12
+    pure = clone(LOGISTIC).set_params(delta=0.0)
+    assert AccuracyFirst(pure, target=0.05).plan(2, N).reserved[1] == 0.0
+    assert AccuracyFirst(pure, target=0.05).plan(2, N).reserved[0] >= cheap
+    wide = [AccuracyFirst(m, target=0.05).plan(60, N).reserved[0] for m in (LOGISTIC, pure)]
+    assert wide[0] < 0.8 * wide[1]  # in many dimensions a delta helps
+
+
+def test_nothing_is_released_when_the_target_is_not_met() -> None:
+    model = AccuracyFirst(
+        LOGISTIC, target=0.05, metric="error-rate", margin=0.04, max_epsilon=0.05, random_state=0
+    )
+    noise = RNG.permutation(CLASS)  # labels nobody can predict
+    model.fit(X, noise)
+    assert model.status_ == "not-met"
+    assert model.outcome_.weights is None
+    assert not hasattr(model, "estimator_")
+    assert 0 < model.guarantee_.epsilon <= 0.05
+    assert "no model was released" in model.summary_
+    with pytest.raises(NotCertified, match="not met"):
+        model.predict(X)
+    # A later fit that meets its target has a model, and one that does not loses it again.
+    model.set_params(target=0.45).fit(X, CLASS)
+    assert model.status_ == "met"
+    model.set_params(target=0.05).fit(X, noise)
+    assert not hasattr(model, "estimator_")
+
+
+def test_a_cap_below_what_always_suffices_leaves_it_to_the_data() -> None:
+    sure = AccuracyFirst(RIDGE, target=0.02, max_epsilon=9.0).plan(2, N)
+    capped = AccuracyFirst(RIDGE, target=0.02, max_epsilon=0.9 * sure.reserved[0] / 2)
+    plan = capped.plan(2, N)
+    assert plan.facts()["method"] == "certificate"
+    assert plan.reserved[0] == pytest.approx(capped.max_epsilon)
+
+
+def test_caps_are_checked_before_the_data() -> None:
+    with pytest.raises(BudgetTooSmall, match="needs epsilon"):
+        AccuracyFirst(LOGISTIC, target=1e-6, max_epsilon=0.1).fit(X, CLASS)
+    with pytest.raises(BudgetTooSmall, match="Testing alone"):
+        AccuracyFirst(LOGISTIC, target=0.01, metric="error-rate", max_epsilon=1e-3).plan(2, 1000)
+    with pytest.raises(BudgetTooSmall, match="doubling"):
+        AccuracyFirst(RIDGE, target=1e-4, max_epsilon=0.01, method="doubling").plan(2, 1000)
+
+
+def test_other_smooth_models_work_through_output_noise() -> None:
+    huber = PrivateHuberRegressor(bounds=Bounds(features=(0, 10), label=(-10, 30)))
+    model = AccuracyFirst(huber, target=0.05, max_epsilon=20.0, random_state=0).fit(X, LABEL)
+    assert model.status_ == "met"
+    assert model.score(X, LABEL) > 0.3
+
+
+def test_saving_and_pickling_keep_the_guarantee_and_lose_the_seed(tmp_path: Path) -> None:
+    model = AccuracyFirst(RIDGE, target=0.02, max_epsilon=4.0, random_state=4).fit(X, LABEL)
+    model.estimator_.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.guarantee_ == model.guarantee_
+    assert (again.predict(X[:9]) == model.predict(X[:9])).all()
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.random_state is None
+    assert (copied.predict(X[:9]) == model.predict(X[:9])).all()
+    assert is_regressor(model)
+    assert is_classifier(AccuracyFirst(LOGISTIC))
+    assert clone(model).get_params()["estimator__bounds"] == RIDGE.bounds
+
+
+def test_refusals() -> None:
+    for change in ({"target": 0.0}, {"confidence": 1.0}, {"max_epsilon": 0.0}, {"metric": "x"},
+                   {"method": "x"}):  # fmt: skip
+        with pytest.raises(InvalidParameter):
+            AccuracyFirst(RIDGE, **change).plan(2, N)  # type: ignore[arg-type]
+    with pytest.raises(Incompatible, match="only tests"):
+        AccuracyFirst(RIDGE, metric="loss", method="certificate").plan(2, N)
+    with pytest.raises(Incompatible, match="validation"):
+        AccuracyFirst(RIDGE, validation=0.5).plan(2, N)
+    with pytest.raises(Incompatible, match="classifier"):
+        AccuracyFirst(RIDGE, metric="error-rate").plan(2, N)
+    with pytest.raises(Incompatible, match="private estimator"):
+        AccuracyFirst("ridge").fit(X, LABEL)  # type: ignore[arg-type]
+    with pytest.raises(InvalidData, match="declared"):
+        AccuracyFirst(LOGISTIC).fit(X[:2], ["low", "c"])
+    undeclared = PrivateLogisticRegression(bounds=Bounds(features=(0, 10)))
+    with pytest.warns(UndeclaredBounds, match="classes"):
+        found = AccuracyFirst(undeclared, target=0.5).fit(X, CLASS)
+    assert "the set of labels is public" in found.guarantee_.assumptions
+
+
+CHECKED = [
+    AccuracyFirst(PrivateRidge(), target=0.5, max_epsilon=1e9),
+    AccuracyFirst(PrivateLogisticRegression(), target=0.5, max_epsilon=1e9),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_check(estimator: object, check: object) -> None:
+    with warnings.catch_warnings():
+        # The suite uses default arguments; that these warn is tested elsewhere.
+        warnings.simplefilter("ignore", UndeclaredBounds)
+        check(estimator)  # type: ignore[operator]
+
+
+# Command line.
+
+
+SCHEMA = """\
+[columns]
+a = { range = [0, 10] }
+b = { range = [0, 10] }
+level = { categories = ["low", "high"] }
+value = { range = [-10, 30] }
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    lines = ["a,b,level,value", *(f"{r[0]:.4f},{r[1]:.4f},{c},{v:.4f}" for r, c, v in
+                                  zip(X[:6000], CLASS, LABEL, strict=False))]  # fmt: skip
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "classes.toml").write_text(SCHEMA.replace("value = { range = [-10, 30] }\n", ""))
+    (tmp_path / "numbers.toml").write_text(
+        SCHEMA.replace('level = { categories = ["low", "high"] }\n', "")
+    )
+    return tmp_path
+
+
+def call(files: Path, schema: str, target: str, *more: str) -> int:
+    return main(["accuracy-first", str(files / "data.csv"), "--schema", str(files / schema),
+                 "--target", target, "--out", str(files / "model.json"), "--seed", "0",
+                 "--quiet", *more])  # fmt: skip
+
+
+def test_command_line_writes_model_and_plot(files: Path, capsys: pytest.CaptureFixture) -> None:
+    plot = files / "path.png"
+    code = call(files, "numbers.toml", "value", "--accuracy", "0.05", "--max-epsilon", "5",
+                "--method", "certificate", "--plot", str(plot))  # fmt: skip
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "Meets excess risk 0.05" in out
+    assert "reserved" in out
+    assert plot.stat().st_size > 5000
+    content = json.loads((files / "model.json").read_text())
+    assert content["accuracy_first"]["steps"][-1]["accepted"]
+    assert load(files / "model.json").guarantee_.kind == "ex-post"
+
+
+def test_command_line_error_rate_and_failure(files: Path, capsys: pytest.CaptureFixture) -> None:
+    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--accuracy", "0.3",
+                "--max-epsilon", "4", "--plot", str(files / "path.png"))  # fmt: skip
+    assert code == 0
+    assert "Meets error rate 0.3" in capsys.readouterr().out
+    (files / "model.json").unlink()
+    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--accuracy", "0.001",
+                "--max-epsilon", "80")  # fmt: skip
+    shown = capsys.readouterr()
+    assert code == 1
+    assert "no model was released" in shown.out
+    assert "not met" in shown.err
+    assert not (files / "model.json").exists()

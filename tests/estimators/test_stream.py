@@ -1,0 +1,362 @@
+"""Stream estimators: what they publish, what it costs, and what a resume may do."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import os
+import pickle
+import stat
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from discreet.accounting import Guarantee
+from discreet.data import ArraySource
+from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
+from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.journal import Journal
+from discreet.estimators.persistence import load
+from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
+from discreet.noise import Seeded
+from discreet.sets import L2Ball
+from discreet.types import Bounds
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 3))
+Y = np.where(X[:, 0] > 0, "up", "down")
+BOUNDS = Bounds(row_norm=2.0, classes=("down", "up"))
+CHUNKS = [slice(a, a + 20) for a in range(0, 120, 20)]
+
+
+@parametrize_with_checks([PrivateStreamClassifier(), PrivateStreamRegressor()])
+def test_scikit_learn_check(estimator: object, check: object) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndeclaredBounds)
+        check(estimator)  # type: ignore[operator]
+
+
+def model(**changes: Any) -> PrivateStreamClassifier:
+    settings: dict[str, Any] = {"bounds": BOUNDS, "batch_size": 4, "n_rows": 60, "random_state": 1}
+    return PrivateStreamClassifier(**(settings | changes))
+
+
+def feed(stream: PrivateStreamClassifier, chunks: list[slice]) -> PrivateStreamClassifier:
+    for chunk in chunks:
+        stream.partial_fit(X[chunk], Y[chunk])
+    return stream
+
+
+# What is published.
+
+
+def test_every_call_publishes_weights_and_one_guarantee_covers_them_all() -> None:
+    stream, seen = model(random_state=None), []
+    for chunk in CHUNKS:
+        stream.partial_fit(X[chunk], Y[chunk])
+        seen.append(stream.coef_.copy())
+        guarantee = stream.guarantee_
+        assert (guarantee.epsilon, guarantee.delta, guarantee.secure) == (1.0, 1e-6, True)
+        assert guarantee.event.delta(1.0) <= 1e-6 * (1 + 1e-9)
+        assert stream.rows_seen_ == chunk.stop
+    assert all((a != b).any() for a, b in itertools.pairwise(seen))
+    assert any("once a pass" in a for a in stream.guarantee_.assumptions)
+
+
+def test_weights_are_those_of_the_learner_in_the_users_units() -> None:
+    stream = feed(model(), CHUNKS)
+    learner = stream._living()
+    coef, intercept = learner.plan.problem.bounding.coefficients(learner.weights)
+    assert np.array_equal(stream.coef_, coef[None])
+    assert np.array_equal(stream.intercept_, [intercept])
+    mean = feed(model(average=True), CHUNKS)
+    coef, _ = learner.plan.problem.bounding.coefficients(learner.average)
+    assert np.allclose(mean.coef_, coef[None])
+
+
+def test_calls_of_any_size_and_one_call_are_the_same_stream() -> None:
+    # 20 rows are five steps of four, so cutting the stream between calls changes nothing.
+    whole = model().partial_fit(X, Y)
+    assert np.array_equal(whole.coef_, feed(model(), CHUNKS).coef_)
+
+
+def test_passes_are_priced_when_they_begin() -> None:
+    stream = feed(model(passes=2), CHUNKS)
+    once = stream.guarantee_.epsilon
+    assert once < 1.0
+    stream.begin_pass()
+    assert stream.guarantee_.epsilon == 1.0
+    assert (stream.rows_seen_, stream.passes_begun_) == (0, 2)
+    feed(stream, CHUNKS)
+    with pytest.raises(Incompatible, match="2 pass"):
+        stream.begin_pass()
+    assert model(passes=2).fit(X, Y).guarantee_.epsilon == 1.0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_classifiers_learn(loss: str) -> None:
+    rng = np.random.default_rng(1)
+    data = rng.normal(size=(6000, 3))
+    labels = np.where(data[:, 0] > 0, "up", "down")
+    stream = model(loss=loss, epsilon=4.0, n_rows=6000, batch_size=None, norm_guess=10.0)
+    for part in range(0, 6000, 1000):
+        stream.partial_fit(data[part : part + 1000], labels[part : part + 1000])
+    assert stream.score(data, labels) > 0.9
+    assert hasattr(stream, "predict_proba") == (loss == "logistic")
+    if loss == "logistic":
+        assert np.allclose(stream.predict_proba(data).sum(axis=1), 1.0)
+
+
+def test_several_classes_share_one_release() -> None:
+    rng = np.random.default_rng(2)
+    centres = np.array([[3.0, 0.0], [-3.0, 3.0], [-3.0, -3.0]])
+    index = rng.integers(0, 3, 6000)
+    data = centres[index] + rng.normal(size=(6000, 2))
+    bounds = Bounds(row_norm=4.0, classes=("a", "b", "c"))
+    stream = model(bounds=bounds, epsilon=4.0, n_rows=6000, batch_size=None)
+    labels = np.array(["a", "b", "c"])[index]
+    stream.fit(data, labels)
+    assert stream.coef_.shape == (3, 2)
+    assert stream.score(data, labels) > 0.9
+    assert stream.predict_proba(data).shape == (6000, 3)
+    with pytest.raises(Incompatible, match="two classes"):
+        model(bounds=bounds, loss="hinge").fit(data, labels)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute", "squared"])
+def test_regressors_learn(loss: str) -> None:
+    rng = np.random.default_rng(3)
+    data = rng.uniform(-1, 1, size=(5000, 2))
+    target = 10 + 5 * data[:, 0]
+    bounds = Bounds(features=(-1, 1), label=(0, 20))
+    stream = PrivateStreamRegressor(
+        epsilon=4.0, bounds=bounds, loss=loss, n_rows=5000, random_state=0, average=True
+    )
+    for part in range(0, 5000, 1250):
+        stream.partial_fit(data[part : part + 1250], target[part : part + 1250])
+    error = np.abs(stream.predict(data) - target).mean()
+    assert error < 0.6 * np.abs(target - target.mean()).mean()
+    assert isinstance(stream.intercept_, float)
+
+
+def test_declared_facts_are_needed_and_checked() -> None:
+    with pytest.raises(MissingBound, match="classes"):
+        model(bounds=Bounds(row_norm=1.0)).partial_fit(X, Y)
+    known = model(bounds=Bounds(row_norm=1.0)).partial_fit(X, Y, classes=["up", "down", "flat"])
+    assert known.classes_.tolist() == ["down", "flat", "up"]
+    stream = feed(model(), CHUNKS[:1])
+    before = stream.coef_.copy()
+    with pytest.raises(InvalidData, match="declared classes"):
+        stream.partial_fit(X[:2], ["up", "sideways"])
+    assert np.array_equal(stream.coef_, before)
+    assert stream.rows_seen_ == 20
+    with pytest.warns(UndeclaredBounds):
+        fitted = PrivateStreamClassifier().fit(X, Y)
+    assert "the set of labels is public" in fitted.guarantee_.assumptions
+    with pytest.raises(Incompatible, match="add-remove"):
+        model(neighbours="add-remove").partial_fit(X, Y)
+    with pytest.raises(InvalidParameter, match="loss"):
+        model(loss="magic").partial_fit(X, Y)
+
+
+def test_a_plan_needs_no_data() -> None:
+    plan = model(constraint=L2Ball(radius=3.0)).plan(3)
+    assert plan.facts()["algorithm"] == "ftrl"
+    assert plan.guarantee.epsilon == 1.0
+
+
+# Copies.
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m))]
+)
+def test_a_copy_predicts_but_cannot_go_on(copied: Any) -> None:
+    stream = feed(model(), CHUNKS[:2])
+    twin = copied(stream)
+    assert np.array_equal(twin.predict(X), stream.predict(X))
+    assert twin.random_state is None
+    assert not {"_learner", "_journal"} & set(vars(twin))
+    with pytest.raises(Incompatible, match="copy"):
+        twin.partial_fit(X[40:60], Y[40:60])
+    with pytest.raises(Incompatible, match="copy"):
+        twin.begin_pass()
+    stream.partial_fit(X[40:60], Y[40:60])  # the original still can
+
+
+def test_two_that_go_on_from_one_state_would_add_different_noise() -> None:
+    # Why copies are refused: the mean of the two has half the variance of the noise.
+    learner = feed(model(random_state=None), CHUNKS[:2])._living()
+    source = ArraySource(X[40:44], (Y[40:44] == "up").astype(int))
+    rows = learner.plan.problem.bounding.apply(source)
+    twins = [learner._copy() for _ in range(2)]
+    for twin in twins:
+        twin.learn(rows)
+    assert (twins[0].weights != twins[1].weights).all()
+    assert np.array_equal(*(t._sums.state()["secret"]["sums"] for t in twins))
+
+
+def test_a_model_file_holds_what_may_be_published_only(tmp_path: Path) -> None:
+    stream = feed(model(state_path=tmp_path / "state.json"), CHUNKS[:2])
+    stream.save(tmp_path / "model.json")
+    text = (tmp_path / "model.json").read_text()
+    for word in ("_sums", "secret", "learner", "state.json", "owner"):
+        assert word not in text
+    again = load(tmp_path / "model.json")
+    assert np.array_equal(again.coef_, stream.coef_)
+    assert again.guarantee_ == stream.guarantee_
+    with pytest.raises(Incompatible, match="copy"):
+        again.partial_fit(X[40:60], Y[40:60])
+
+
+# Crashes.
+
+
+def test_the_state_file_is_secret_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path), CHUNKS[:2])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    held = json.loads(path.read_text())
+    assert held["warning"].startswith("SECRET")
+    assert held["content"]["learner"]["_sums"]["secret"]["sums"]
+    assert "random_state" not in held["content"]["model"]["parameters"]
+    assert stream.state_path == path
+
+
+@pytest.mark.parametrize("strategy", ["blt", "toeplitz", "honaker", "tree"])
+def test_a_resumed_stream_is_the_uninterrupted_one(tmp_path: Path, strategy: str) -> None:
+    path, random = tmp_path / "state.json", Seeded(5)
+    straight = feed(model(random_state=Seeded(5), strategy=strategy), CHUNKS)
+    stream = model(state_path=path, random_state=random, strategy=strategy)
+    stream.partial_fit(X[CHUNKS[0]], Y[CHUNKS[0]])
+    for chunk in CHUNKS[1:]:
+        last = stream.coef_
+        stream = PrivateStreamClassifier.resume(path, random_state=random)
+        assert np.array_equal(stream.coef_, last)  # nothing new is released by a resume
+        assert stream.rows_seen_ == chunk.start
+        stream.partial_fit(X[chunk], Y[chunk], start=chunk.start)
+    assert np.array_equal(stream.coef_, straight.coef_)
+    assert stream.guarantee_ == straight.guarantee_
+
+
+def test_a_resumed_stream_refuses_rows_already_learned(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    feed(model(state_path=path), CHUNKS[:2])
+    stream = PrivateStreamClassifier.resume(path)
+    before = stream.coef_.copy()
+    with pytest.raises(InvalidData, match="start=40"):
+        stream.partial_fit(X[:20], Y[:20])  # no place given
+    for start in (0, 20, 39):
+        with pytest.raises(InvalidData, match="place 40"):
+            stream.partial_fit(X[start : start + 20], Y[start : start + 20], start=start)
+    assert np.array_equal(stream.coef_, before)
+    stream.partial_fit(X[40:60], Y[40:60], start=40)
+    stream.partial_fit(X[60:70], Y[60:70])  # from here on the place is known
+    stream.partial_fit(X[80:90], Y[80:90], start=80)  # rows that were lost do no harm
+    assert stream.rows_seen_ == 90
+    with pytest.raises(InvalidData, match="place 90"):
+        stream.partial_fit(X[70:80], Y[70:80], start=70)
+
+
+def test_replays_are_refused_without_a_crash_too() -> None:
+    stream = feed(model(), CHUNKS[:2])
+    with pytest.raises(InvalidData, match="place 40"):
+        stream.partial_fit(X[20:40], Y[20:40], start=20)
+
+
+@pytest.mark.parametrize("at", ["fsync", "replace", "after"])
+def test_a_crash_while_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path), CHUNKS[:2])
+    released, replace = stream.coef_.copy(), os.replace
+
+    def crash(*arguments: Any) -> None:
+        if at == "after":
+            replace(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync" if at == "fsync" else "replace", crash)
+        with pytest.raises(KeyboardInterrupt):
+            stream.partial_fit(X[40:60], Y[40:60])
+    # Nothing was published by the call that crashed.
+    assert np.array_equal(stream.coef_, released)
+    assert stream.rows_seen_ == stream._living().rows == 40
+    if at == "after":
+        # The step is on record, so this process must not draw its noise again.
+        with pytest.raises(InvalidData, match="moved on"):
+            stream.partial_fit(X[40:60], Y[40:60])
+    resumed = PrivateStreamClassifier.resume(path)
+    assert resumed.rows_seen_ == (60 if at == "after" else 40)
+    if at == "after":
+        with pytest.raises(InvalidData, match="place 60"):
+            resumed.partial_fit(X[40:60], Y[40:60], start=40)
+    else:
+        assert np.array_equal(resumed.coef_, released)
+    resumed.partial_fit(X[60:80], Y[60:80], start=60)
+
+
+def test_a_killed_writer_leaves_the_last_state(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path), CHUNKS[:1])
+    (tmp_path / "state.json.next").write_text("{ half")
+    with pytest.raises(InvalidData, match="crashed"):
+        stream.partial_fit(X[20:40], Y[20:40])
+    resumed = PrivateStreamClassifier.resume(path)
+    assert resumed.rows_seen_ == 20
+    resumed.partial_fit(X[20:40], Y[20:40], start=20)
+
+
+def test_only_the_last_to_resume_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    original = feed(model(state_path=path), CHUNKS[:1])
+    first = PrivateStreamClassifier.resume(path)
+    second = PrivateStreamClassifier.resume(path)
+    for old in (original, first):
+        with pytest.raises(InvalidData, match="another process"):
+            old.partial_fit(X[20:40], Y[20:40], start=20)
+    second.partial_fit(X[20:40], Y[20:40], start=20)
+
+
+def test_a_stream_is_not_started_twice_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    feed(model(state_path=path), CHUNKS[:1])
+    for start_over in (lambda m: m.partial_fit(X, Y), lambda m: m.fit(X, Y)):
+        with pytest.raises(InvalidParameter, match="exists"):
+            start_over(model(state_path=path))
+
+
+def test_files_that_are_no_state_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    Journal.create(path)
+    with pytest.raises(InvalidParameter, match="nothing was recorded"):
+        PrivateStreamClassifier.resume(path)
+    path.write_text("{}")
+    with pytest.raises(InvalidParameter, match="not a stream state"):
+        PrivateStreamClassifier.resume(path)
+    other = tmp_path / "other.json"
+    feed(model(state_path=other), CHUNKS[:1])
+    with pytest.raises(InvalidParameter, match="not a model"):
+        PrivateStreamRegressor.resume(other)
+
+
+def test_passes_and_security_survive_a_resume(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path, passes=2), CHUNKS)
+    before = stream.guarantee_
+    assert not before.secure
+    resumed = PrivateStreamClassifier.resume(path)
+    assert resumed.guarantee_ == before  # seeded noise stays known, whatever comes after
+    resumed.begin_pass()
+    again = PrivateStreamClassifier.resume(path)
+    assert (again.passes_begun_, again.rows_seen_) == (2, 0)
+    assert again.guarantee_.epsilon == 1.0
+    again.partial_fit(X[:20], Y[:20], start=0)
+    with pytest.raises(Incompatible, match="2 pass"):
+        again.begin_pass()
+    assert Guarantee.from_dict(again.guarantee_.to_dict()) == again.guarantee_
