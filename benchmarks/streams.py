@@ -243,6 +243,8 @@ def plot(args: argparse.Namespace) -> None:
             else:
                 bottom.plot(mean.index, mean, "o-", color=colours[strategy], label=strategy)
         bottom.set(xscale="log", xlabel="epsilon", title="whole stream")
+        bottom.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+        bottom.minorticks_off()
         for axis in (top, bottom):
             axis.set_ylabel("regret per row")
             axis.grid(alpha=0.3)

@@ -288,7 +288,8 @@ def test_auto_takes_the_smallest_bound_and_follows_corners() -> None:
     assert NoisyGradient().plan(problem(loss=Hinge()), BUDGET).rule.name == "adaptive"
     assert NoisyGradient(strength=1.0).plan(problem(loss=Hinge()), BUDGET).rule.name == "adaptive"
     assert choose("auto", problem(loss=Hinge()), BUDGET).facts()["algorithm"] == "noisy-gradient"
-    assert choose("auto", problem(), BUDGET).facts()["algorithm"] == "objective-perturbation"
+    usual = choose("auto", problem(n_features=20, n_rows=5000), BUDGET)
+    assert usual.facts()["algorithm"] == "objective-perturbation"
     # A secret size without a declared one leaves noisy gradient out, not the whole choice.
     secret = problem(neighbours="add-remove", n_rows=None)
     assert choose("auto", secret, BUDGET).facts()["algorithm"] == "objective-perturbation"

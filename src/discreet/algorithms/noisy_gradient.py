@@ -205,15 +205,13 @@ class NoisyGradientPlan:
             if reason is not None:
                 raise Incompatible(f"The {rule.name} rule does not apply: {reason}.")
             return rule
-        # Gradients are much shorter than their bound on most data. Where the loss has corners,
-        # only steps that follow the noisy gradients profit from that.
-        order = ("smooth", "strongly-convex", "adaptive", "lipschitz")
-        usable = [RULES[name] for name in order if self._refusal(RULES[name], facts) is None]
-        if usable[0].name == "smooth" and len(usable) > 1:
-            smooth, other = usable[:2]
-            bounds = [r.bound(facts, self._steps_of(r, facts)) for r in (smooth, other)]
-            return other if other.name == "strongly-convex" and bounds[1] < bounds[0] else smooth
-        return next(r for r in usable if r.name != "strongly-convex")
+        usable = [r for r in RULES.values() if self._refusal(r, facts) is None]
+        if RULES["smooth"] not in usable:
+            # Gradients are much shorter than their bound on most data, and where the loss has
+            # corners only steps that follow the noisy gradients profit from that.
+            return RULES["adaptive"] if RULES["adaptive"] in usable else RULES["lipschitz"]
+        candidates = [r for r in usable if r.name in ("smooth", "strongly-convex")]
+        return min(candidates, key=lambda r: r.bound(facts, self._steps_of(r, facts)))
 
     def _refusal(self, rule: Rule, facts: Facts) -> str | None:
         if rule.ridge_in_gradient and not self.problem.regularizer.kernel.smooth:
