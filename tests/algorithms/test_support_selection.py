@@ -362,6 +362,11 @@ def test_the_event_covers_both_stages() -> None:
         assert sum("stage" in a for a in plan.guarantee.assumptions) == 2
 
 
+def test_add_remove_says_how_many_rows_rounding_is_paid_for() -> None:
+    plan = SupportSelection(selector="forward").plan(problem(neighbours="add-remove"), BUDGET)
+    assert any("1048576 rows" in a for a in plan.guarantee.assumptions)
+
+
 def test_refusals() -> None:
     def refuse(error: type[Exception], match: str, task: Problem, **changes: object) -> None:
         with pytest.raises(error, match=match):

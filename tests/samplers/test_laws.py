@@ -73,7 +73,7 @@ def test_the_envelope_draws_its_law_in_the_plane(loss: Loss, constraint: ConvexS
     law = target(loss, constraint, 2, bits=3)
     points, chances = table(law)
     sampler, random = TangentEnvelope(law), Seeded(1)
-    drawn = [sampler.draw(random) for _ in range(4000)]
+    drawn = [sampler.draw(random) for _ in range(2500)]
     assert fit(drawn, points, chances) > 1e-4
     wrong = np.sqrt(chances) / np.sqrt(chances).sum()  # half the constant
     assert fit(drawn, points, wrong) < 1e-6
@@ -83,7 +83,7 @@ def test_the_envelope_draws_its_law_in_the_plane(loss: Loss, constraint: ConvexS
 def test_the_envelope_draws_its_law_on_a_line(loss: Loss) -> None:
     law = target(loss, Box(low=-2.0, high=1.0), 1)
     sampler, random = TangentEnvelope(law), Seeded(2)
-    drawn = [sampler.draw(random)[0] for _ in range(3000)]
+    drawn = [sampler.draw(random)[0] for _ in range(1500)]
     grid = np.linspace(-2.0, 1.0, 4001)
     weights = np.exp(-np.array([law.evaluate(np.array([t]))[0] for t in grid]))
     cdf = np.append(0.0, np.cumsum((weights[1:] + weights[:-1]) / 2))
@@ -99,10 +99,10 @@ def test_draws_do_not_depend_on_history(loss: Loss) -> None:
     """A draw from refined cells has the law of a first draw, and ignores the draw before it."""
     law = target(loss, Box(), 2, bits=2, inverse=0.6)
     points, chances = table(law)
-    first = [TangentEnvelope(law).draw(Seeded((5, i))) for i in range(500)]
+    first = [TangentEnvelope(law).draw(Seeded((5, i))) for i in range(250)]
     assert fit(first, points, chances) > 1e-4
     sampler, random = TangentEnvelope(law), Seeded(6)
-    chain = np.array([sampler.draw(random) for _ in range(2000)])
+    chain = np.array([sampler.draw(random) for _ in range(1200)])
     side = (chain[:, 0] > np.median(chain[:, 0])).astype(int)
     follows = np.zeros((2, 2))
     np.add.at(follows, (side[:-1], side[1:]), 1)
@@ -164,13 +164,13 @@ def test_quadratic_scores_are_drawn_as_cut_gaussians() -> None:
         law = Target(Region.of(box, (2,)), evaluate, 1e-6)
         gaussian, envelope = TruncatedGaussian(law, matrix), TangentEnvelope(law)
         random = Seeded(seed)
-        one = np.array([gaussian.draw(random) for _ in range(800)])
-        two = np.array([envelope.draw(random) for _ in range(800)])
+        one = np.array([gaussian.draw(random) for _ in range(500)])
+        two = np.array([envelope.draw(random) for _ in range(500)])
         for direction in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]):
             assert stats.ks_2samp(one @ direction, two @ direction).pvalue > 1e-4
     # A wrong matrix may cost time but cannot change the law.
     wrong = TruncatedGaussian(law, 4.0 * matrix)
-    three = np.array([wrong.draw(random) for _ in range(800)])
+    three = np.array([wrong.draw(random) for _ in range(500)])
     assert stats.ks_2samp(three[:, 0], two[:, 0]).pvalue > 1e-4
 
 
@@ -182,7 +182,7 @@ def test_the_grid_is_public_and_its_law_exact() -> None:
     log = -np.array([law.evaluate(w)[0] for w in points])
     chances = np.exp(log) / np.exp(log).sum()
     random = Seeded(4)
-    assert fit([sampler.draw(random) for _ in range(4000)], points, chances) > 1e-4
+    assert fit([sampler.draw(random) for _ in range(2500)], points, chances) > 1e-4
 
 
 def test_the_grid_walk_keeps_its_promise_on_exact_spectra() -> None:

@@ -295,8 +295,8 @@ class ExponentialSamplingPlan:
             "algorithm": ExponentialSampling.name,
             "sampler": self.sampler,
             "set": self.problem.constraint.name,
-            "noise": "none is added; the draw itself is random",
-            "temperature (1/c)": 1.0 / self.inverse,
+            # No noise is added; the draw itself is spread by this much in excess per weight.
+            "exponential noise scale": 1.0 / self.inverse,
             "strength": self.strength,
             "passes over the data, about": self._passes(),
             "expected excess (sum) <=": self.expected_excess,

@@ -47,7 +47,7 @@ class Entropy:
 
     def point(self, dual: Array) -> Array:
         """Return the weights of a dual point."""
-        return self.total * np.exp(dual - logsumexp(dual))
+        return np.asarray(self.total * np.exp(dual - logsumexp(dual)))
 
     def scale(self) -> float:
         """Return what a unit of gradient moves a dual point by."""

@@ -59,8 +59,8 @@ class NoisyNewton:
     steps
         Number of Newton steps.
     floor
-        Least curvature a step divides by; by default the size of the noise on
-        the Hessian.
+        Least curvature a step divides by; by default from the size of the
+        noise.
     norm_guess
         Radius of the ball the iterates stay in without a bounded set.
 
@@ -151,8 +151,15 @@ class NoisyNewtonPlan:
         """Least curvature a step divides by."""
         if self.config.floor is not None:
             return positive("floor", self.config.floor)
-        # The spectral norm of the noise is about this; less would amplify it.
-        return self.matrix_noise.sigma * math.sqrt(2 * self.problem.dimension)
+        p, guess = self.problem.dimension, norm_guess_of(self.problem, self.config.norm_guess)
+        if self.config.variant == "hessian":
+            # The spectral norm of the noise is about this; less would amplify it.
+            return self.matrix_noise.sigma * math.sqrt(2 * p)
+        assert self.problem.n_rows is not None
+        longest = self.problem.n_rows * self.problem.terms.lipschitz
+        # Even for the longest gradient the noise on a step stays below a quarter of the guess.
+        noise = longest * self._curvature * self._multiplier * math.sqrt(p)
+        return math.sqrt(4 * noise / guess)
 
     @property
     def event(self) -> Event:

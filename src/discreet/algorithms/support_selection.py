@@ -25,7 +25,7 @@ from scipy.integrate import quad
 
 from discreet.accounting import Budget, Composed, Guarantee
 from discreet.algorithms.base import Algorithm, Plan, Problem, Release, sealed
-from discreet.algorithms.frank_wolfe_common import rounded_rows
+from discreet.algorithms.frank_wolfe_common import assumptions, rounded_rows
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.sampling_tree import Index
 from discreet.algorithms.support_scored import Exponential, Forward
@@ -248,7 +248,7 @@ class SupportSelectionPlan:
             theorem=f"{self.setting.size} features by {type(self.selector).__name__.lower()} "
             f"(Kifer, Smith, Thakurta 2012, corrected), then {fit.theorem}",
             assumptions=(
-                *fit.assumptions,
+                *dict.fromkeys((*fit.assumptions, *assumptions(self.problem))),
                 *(
                     f"stage {name!r} costs epsilon = {b.epsilon:g}, delta = {b.delta:g}"
                     for name, b in self.stages.items()

@@ -1,0 +1,189 @@
+"""Clipped gradient sums: bandwidth, and full-batch steps against Opacus and JAX-Privacy.
+
+``python benchmarks/gradient_kernels.py`` measures everything in one run, all cores, and writes
+``results/gradient_kernels.json``. Peers need their environments (``environments.py``); a peer that
+is not installed is reported as absent. Runs alternate and the best of several counts, so that
+other load on the machine disturbs all alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.data import Rows
+from discreet.data.clipped_sums import ClippedSums
+from discreet.losses import Logistic
+from discreet.noise import Gaussian, Grid, System, release
+from environments import interpreter
+
+OPACUS = """
+import json, sys, time, warnings; warnings.simplefilter("ignore")
+import numpy as np, torch
+from opacus import PrivacyEngine
+from torch.utils.data import DataLoader, TensorDataset
+n, p, steps = map(int, sys.argv[1:])
+rng = np.random.default_rng(0)
+X = torch.from_numpy(rng.normal(size=(n, p)).astype(np.float32))
+y = torch.from_numpy((rng.random(n) < 0.5).astype(np.float32))
+model = torch.nn.Linear(p, 1, bias=False)
+model, optimizer, _ = PrivacyEngine().make_private(
+    module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+    data_loader=DataLoader(TensorDataset(X, y), batch_size=n), noise_multiplier=1.0,
+    max_grad_norm=1.0, poisson_sampling=False)
+loss, times = torch.nn.BCEWithLogitsLoss(), []
+for _ in range(steps):
+    start = time.perf_counter(), time.process_time()
+    optimizer.zero_grad()
+    loss(model(X).ravel(), y).backward()
+    optimizer.step()
+    times.append([time.perf_counter() - start[0], time.process_time() - start[1]])
+print(json.dumps([min(t) for t in zip(*times)]))
+"""
+
+JAX = """
+import json, sys, time
+import jax, jax.numpy as jnp, numpy as np
+from jax_privacy.experimental.execution_plan import BandMFExecutionPlanConfig
+n, p, steps = map(int, sys.argv[1:])
+rng = np.random.default_rng(0)
+X = jnp.asarray(rng.normal(size=(n, p)).astype(np.float32))
+y = jnp.asarray(np.where(rng.random(n) < 0.5, 1, -1).astype(np.float32))
+plan = BandMFExecutionPlanConfig(strategy=np.ones(1), iterations=steps, epsilon=None, delta=None,
+    noise_multiplier=1.0, sampling_prob=0.5, l2_clip_norm=1.0, rescale_to_unit_norm=False,
+    normalize_by=float(n), noise_seed=0).plan
+loss = lambda w, row, label: jax.nn.softplus(-label * (row @ w))
+gradient = plan.clipped_grad(loss, batch_argnums=(1, 2), keep_batch_dim=False)
+privatise = plan.noise_addition_transform.update
+weights = jnp.zeros(p)
+state, padding = plan.noise_addition_transform.init(weights), jnp.zeros(n, bool)
+
+@jax.jit
+def step(weights, state):
+    noisy, state = privatise(gradient(weights, X, y, is_padding_example=padding), state)
+    return weights - 0.1 * noisy, state
+
+weights, state = jax.block_until_ready(step(weights, state))
+times = []
+for _ in range(steps):
+    start = time.perf_counter(), time.process_time()
+    weights, state = jax.block_until_ready(step(weights, state))
+    times.append([time.perf_counter() - start[0], time.process_time() - start[1]])
+print(json.dumps([min(t) for t in zip(*times)]))
+"""
+
+
+def best(function: Callable[[], object], repeats: int = 15) -> float:
+    """Return the fastest of several runs in seconds, after one to warm up."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def read_bandwidth(X: np.ndarray) -> float:
+    """Return bytes a second of the fastest plain read of ``X`` with all cores."""
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        parts = np.array_split(X.ravel(), cores)
+        ways = (np.add.reduce, np.maximum.reduce)
+        seconds = min(best(lambda way=way: list(pool.map(way, parts))) for way in ways)
+    return float(X.nbytes / seconds)
+
+
+def kernel(n: int, p: int) -> dict[str, Any]:
+    """Return times and bandwidths of the sum in every storage."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, p), dtype=np.float32)
+    y, norms = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.full(n, float(np.sqrt(p)))
+    w, wide = np.full(p, 0.01), X.astype(np.float64)
+    out: dict[str, Any] = {"n": n, "p": p, "read GB/s": read_bandwidth(wide) / 1e9}
+    for name, stored in (("float64", wide), ("float32", X)):
+        with ClippedSums(Rows(stored, y, norms=norms), Logistic()) as sums:
+            seconds = best(lambda sums=sums: sums.full(w, 1.0))
+        speed = stored.nbytes / seconds / 1e9
+        out[name] = {"ms": 1e3 * seconds, "GB/s": speed, "of read": speed / out["read GB/s"]}
+    sparse = sp.random_array((n, 10 * p), density=0.02, format="csr", rng=rng)
+    with ClippedSums(Rows(sparse, y, norms=np.full(n, 10.0)), Logistic()) as sums:
+        seconds = best(lambda: sums.full(np.full(10 * p, 0.01), 1.0), repeats=5)
+    out["csr"] = {"ms": 1e3 * seconds, "non-zeros": int(sparse.nnz)}
+    return out
+
+
+def our_step(n: int, p: int, steps: int) -> list[float]:
+    """Return wall and CPU seconds of one private full-batch step: sum, secure noise, update."""
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.normal(size=(n, p)), np.where(rng.random(n) < 0.5, 1.0, -1.0))
+    noise, random = Gaussian(sigma=1.0, grid=Grid(step=2.0**-24, reach=2.0**24)), System()
+    w, times = np.zeros(p), []
+    with ClippedSums(rows, Logistic()) as sums:
+        sums.full(w, 1.0)
+        for _ in range(steps):
+            start = time.perf_counter(), time.process_time()
+            w = w - 1e-6 * release(sums.full(w, 1.0), noise, random)
+            times.append((time.perf_counter() - start[0], time.process_time() - start[1]))
+    return [min(t) for t in zip(*times, strict=True)]
+
+
+def peer_step(environment: str, code: str, n: int, p: int, steps: int) -> list[float] | None:
+    """Return wall and CPU seconds of one full-batch step of a peer, or None if it is absent."""
+    if not interpreter(environment).exists():
+        return None
+    done = subprocess.run(
+        [interpreter(environment), "-c", code, str(n), str(p), str(steps)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"JAX_PLATFORMS": "cpu"},
+    )
+    return list(json.loads(done.stdout.splitlines()[-1])) if done.returncode == 0 else None
+
+
+def steps_against_peers(n: int, p: int) -> dict[str, Any]:
+    """Return step times and how many of ours fit in one of a peer's, by wall and CPU time."""
+    peers = {"opacus": ("opacus", OPACUS), "jax-privacy": ("jax_privacy", JAX)}
+    times: dict[str, list[list[float]]] = {"ours": [], "opacus": [], "jax-privacy": []}
+    for _ in range(3):
+        times["ours"].append(our_step(n, p, 60))
+        for name, (environment, code) in peers.items():
+            seconds = peer_step(environment, code, n, p, 20)
+            if seconds is not None:
+                times[name].append(seconds)
+    wall, cpu = np.min(times["ours"], axis=0)
+    out: dict[str, Any] = {"n": n, "p": p, "ours": {"ms": 1e3 * wall, "CPU ms": 1e3 * cpu}}
+    for name in peers:
+        out[name] = "absent"
+        if times[name]:
+            slow, busy = np.min(times[name], axis=0)
+            out[name] = {"ms": 1e3 * slow, "CPU ms": 1e3 * busy}
+            out[name] |= {"times ours": slow / wall, "times our CPU": busy / cpu}
+    return out
+
+
+def main() -> None:
+    """Measure, print and store."""
+    result = {
+        "cores": os.cpu_count(),
+        "load before": os.getloadavg()[0],
+        "kernel": kernel(1_000_000, 100),
+        "step": steps_against_peers(100_000, 50),
+    }
+    path = Path(__file__).resolve().parent / "results" / "gradient_kernels.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

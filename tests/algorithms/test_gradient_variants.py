@@ -1,0 +1,251 @@
+"""Mirror descent, noisy Newton, and the n^2-step algorithm of Bassily, Smith and Thakurta."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from discreet.accounting import Budget, Gaussian, epsilon_at, gaussian_multiplier
+from discreet.algorithms import Problem
+from discreet.algorithms.bst14 import BassilySmithThakurta
+from discreet.algorithms.mirror_descent import Entropy, MirrorDescent, PNorm
+from discreet.algorithms.noisy_newton import NoisyNewton, solve_sensitivity
+from discreet.data import ArraySource
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.losses import Absolute, Hinge, Logistic, Softmax
+from discreet.noise import Seeded
+from discreet.regularizers import Ridge
+from discreet.sets import L1Ball, L2Ball, Simplex
+from discreet.types import Bounds
+
+BINARY = Bounds(row_norm=1.0, classes=(0, 1))
+BUDGET = Budget(1.0, 1e-6)
+
+
+def problem(**changes: object) -> Problem:
+    settings: dict[str, object] = {
+        "loss": Logistic(),
+        "bounds": BINARY,
+        "n_features": 2,
+        "n_rows": 2000,
+    }
+    return Problem(**(settings | changes))  # type: ignore[arg-type]
+
+
+def classes(n: int, p: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    return X, (rng.random(n) < 1 / (1 + np.exp(-3 * X[:, 0]))).astype(int)
+
+
+def value(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    return float(np.logaddexp(0, -(2 * y - 1) * (X @ w)).sum())
+
+
+# Mirror descent.
+
+
+@pytest.mark.parametrize("geometry", [Entropy(2.0), PNorm(1.3), PNorm(2.0)])
+def test_mirror_maps_solve_their_problem(geometry: Entropy | PNorm) -> None:
+    # The point maximises <dual, w> - psi(w), with psi scaled as the map assumes.
+    rng = np.random.default_rng(0)
+    dual = rng.normal(size=4)
+    point = geometry.point(dual)
+
+    def psi(w: np.ndarray) -> float:
+        if isinstance(geometry, PNorm):
+            return float(np.linalg.norm(w, geometry.q) ** 2 / 2)
+        u = w / geometry.total
+        return float(geometry.total * np.sum(u * np.log(u)))
+
+    best = dual @ point - psi(point)
+    for _ in range(200):
+        other = point + 0.05 * rng.normal(size=4)
+        if isinstance(geometry, Entropy):
+            other = np.abs(other) + 1e-9
+            other *= geometry.total / other.sum()
+        assert dual @ other - psi(other) <= best + 1e-12
+
+
+@pytest.mark.parametrize("geometry", [Entropy(1.0), PNorm(1.2), PNorm(2.0)])
+def test_dual_norm_of_noise_is_bounded(geometry: Entropy | PNorm) -> None:
+    z = np.random.default_rng(1).normal(size=(4000, 30))
+    order = math.inf if isinstance(geometry, Entropy) else geometry.dual
+    mean = float(np.mean(np.linalg.norm(z, order, axis=1) ** 2))
+    assert 0.3 * geometry.noise(30) < mean <= geometry.noise(30)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_mirror_descent_keeps_budget_set_and_bound(neighbours: str) -> None:
+    X, y = classes(2000, 8)
+    task = problem(constraint=Simplex(total=3.0), n_features=8, neighbours=neighbours)
+    plan = MirrorDescent(steps=200).plan(task, BUDGET)
+    apart = 2 if neighbours == "replace-one" else 1
+    exact = apart * math.sqrt(200) * gaussian_multiplier(1.0, 1e-6)
+    assert plan.noise.scale == pytest.approx(exact, rel=1e-6)
+    assert plan.guarantee.event.delta(1.0) <= 1e-6 * (1 + 1e-9)
+    weights = plan.run(ArraySource(X, y), Seeded(0)).weights
+    assert weights.sum() == pytest.approx(3.0)
+    assert (weights >= 0).all()
+    best = minimize(
+        lambda v: value(X, y, task.constraint.project(v)), np.full(8, 3 / 8), method="Powell"
+    ).fun
+    assert 0 < value(X, y, weights) - best < plan.expected_excess
+
+
+def test_mirror_descent_on_all_space() -> None:
+    X, y = classes(2000, 5)
+    plan = MirrorDescent(norm_guess=4.0, steps=200).plan(problem(n_features=5), BUDGET)
+    best = minimize(lambda v: value(X, y, v), np.zeros(5)).fun
+    weights = plan.run(ArraySource(X, y), Seeded(0)).weights
+    assert 0 < value(X, y, weights) - best < plan.expected_excess
+    # Its bound grows with the logarithm of the dimension only, unlike the Euclidean one.
+    wide = [
+        MirrorDescent(power=q, steps=20_000, norm_guess=1.0)
+        .plan(problem(n_features=5000), BUDGET)
+        .expected_excess
+        for q in (None, 2.0)
+    ]
+    assert wide[0] < 0.6 * wide[1]
+
+
+def test_mirror_descent_refusals() -> None:
+    for config, changes, error, message in (
+        ({}, {"constraint": L1Ball(radius=1.0)}, Incompatible, "all space"),
+        ({"power": 1.5}, {"constraint": Simplex()}, Incompatible, "entropy"),
+        ({"power": 3.0}, {}, InvalidParameter, "power"),
+        ({}, {"regularizer": Ridge(strength=1.0)}, Incompatible, "penalty"),
+        ({}, {"neighbours": "add-remove"}, Incompatible, "public"),
+    ):
+        with pytest.raises(error, match=message):
+            MirrorDescent(**config).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
+    with pytest.raises(Incompatible, match="delta"):
+        MirrorDescent().plan(problem(), Budget(1.0))
+
+
+# Noisy Newton.
+
+
+def test_newton_vector() -> None:
+    assert solve_sensitivity(1.0, 0.25 * 1.3**2, 0.7) == pytest.approx(0.5377028, abs=5e-8)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_solve_sensitivity_by_brute_force(replace: bool) -> None:
+    rng = np.random.default_rng(2)
+    floor, h, worst = 0.7, 0.25 * 1.3**2, 0.0
+    for trial in range(3000):
+        rest = np.zeros((2, 2)) if trial % 2 else np.diag(rng.random(2))
+        parts = []
+        for _ in range(2):
+            x = rng.normal(size=2)
+            x *= math.sqrt(h) / np.linalg.norm(x)
+            parts.append(np.outer(x, x))
+        pair = (parts[0], parts[1] if replace else np.zeros((2, 2)))
+        g = rng.normal(size=2)
+        g /= np.linalg.norm(g)
+        one, two = (np.linalg.solve(rest + q + floor * np.eye(2), g) for q in pair)
+        worst = max(worst, float(np.linalg.norm(one - two)))
+    bound = solve_sensitivity(1.0, h, floor)
+    assert 0.9 * bound < worst <= bound * (1 + 1e-12)
+
+
+def test_hessians_of_neighbours_are_within_the_sensitivity() -> None:
+    rng = np.random.default_rng(3)
+    for neighbours, apart in (("zero-out", 1.0), ("replace-one", math.sqrt(2))):
+        task = problem(n_rows=5, neighbours=neighbours)
+        plan = NoisyNewton().plan(task, BUDGET)
+        claimed = plan.matrix_noise.sigma / plan._multiplier
+        assert claimed == pytest.approx(apart * 0.25, rel=1e-6)
+        worst = 0.0
+        for _ in range(200):
+            X, y = rng.normal(size=(5, 2)) * 9, np.ones(5, dtype=int)
+            other = X.copy()
+            other[0] = [-X[0, 1], X[0, 0]] if apart > 1 else math.nan
+            pair = [
+                task.bound(ArraySource(rows, y)).hessian(task.loss, np.zeros(2))
+                for rows in (X, other)
+            ]
+            worst = max(worst, float(np.linalg.norm(pair[0] - pair[1])))
+        assert 0.99 * claimed < worst <= claimed
+
+
+def test_symmetric_noise_has_the_stated_variances() -> None:
+    plan = NoisyNewton(floor=1e-9).plan(problem(n_features=3), BUDGET)
+    upper = np.triu_indices(3)
+    scale = np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
+    z = plan.matrix_noise.sample((20_000, 6), Seeded(0)) / scale
+    expected = plan.matrix_noise.sigma**2 * np.where(upper[0] == upper[1], 1.0, 0.5)
+    np.testing.assert_allclose(z.var(axis=0), expected, rtol=0.06)
+
+
+@pytest.mark.parametrize("variant", ["hessian", "double-noise"])
+def test_newton_learns_in_few_steps(variant: str) -> None:
+    X, y = classes(20_000, 4)
+    task = problem(n_rows=20_000, n_features=4)
+    plan = NoisyNewton(variant=variant, steps=6, norm_guess=10.0).plan(task, Budget(2.0, 1e-6))
+    best = minimize(lambda v: value(X, y, v), np.zeros(4)).fun
+    weights = plan.run(ArraySource(X, y), Seeded(0)).weights
+    assert (value(X, y, weights) - best) / 20_000 < 2e-3
+    event = plan.guarantee.event
+    assert isinstance(event, Gaussian)
+    assert epsilon_at(event, 1e-6) == pytest.approx(2.0, rel=1e-9)
+    # Twelve releases of the same multiplier: half of each is the whole gradient budget.
+    assert plan.noise.scale == pytest.approx(
+        math.sqrt(12) * gaussian_multiplier(2.0, 1e-6), rel=1e-6
+    )
+
+
+def test_newton_refusals() -> None:
+    many = Bounds(row_norm=1.0, classes=(0, 1, 2))
+    for config, changes, error, message in (
+        ({"variant": "exact"}, {}, InvalidParameter, "variant"),
+        ({"steps": 0}, {}, InvalidParameter, "steps"),
+        ({}, {"loss": Hinge()}, Incompatible, "smooth"),
+        ({}, {"loss": Softmax(n_classes=3), "bounds": many}, Incompatible, "one output"),
+        ({}, {"neighbours": "add-remove"}, Incompatible, "public"),
+        ({}, {"regularizer": Ridge(strength=1.0)}, Incompatible, "penalty"),
+    ):
+        with pytest.raises(error, match=message):
+            NoisyNewton(**config).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
+
+
+# Bassily, Smith, Thakurta.
+
+
+@pytest.mark.parametrize(("n", "printed"), [(100, 90.2425), (1000, 95.7167)])
+def test_bst14_noise_is_as_printed(n: int, printed: float) -> None:
+    plan = BassilySmithThakurta().plan(problem(n_rows=n, neighbours="replace-one"), BUDGET)
+    assert plan.multiplier == pytest.approx(printed, abs=1e-4)
+    assert plan.steps == n * n - 1
+    assert plan.guarantee.epsilon < 0.09
+
+
+def test_bst14_runs() -> None:
+    task = problem(
+        n_rows=40,
+        n_features=1,
+        loss=Absolute(),
+        bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)),
+        constraint=L2Ball(radius=1.0),
+    )
+    plan = BassilySmithThakurta().plan(task, Budget(4.0, 1e-2))
+    X, y = np.ones((40, 1)), np.linspace(-0.2, 0.8, 40)
+    runs = [plan.run(ArraySource(X, y), Seeded(s)).weights[0] for s in range(3)]
+    excess = np.mean([np.abs(y - w).sum() for w in runs]) - np.abs(y - np.median(y)).sum()
+    assert 0 <= excess < plan.expected_excess
+
+
+def test_bst14_refusals() -> None:
+    for changes, budget in (
+        ({"neighbours": "add-remove"}, BUDGET),
+        ({}, Budget(1.0)),
+        ({}, Budget(8.0, 1e-6)),
+        ({"regularizer": Ridge(strength=1.0)}, BUDGET),
+    ):
+        with pytest.raises(Incompatible, match="bst14"):
+            BassilySmithThakurta().plan(problem(**changes), budget)
