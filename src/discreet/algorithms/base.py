@@ -27,7 +27,7 @@ from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """The assumption every release of the library makes."""
 
-NORM_GUESS = {"sign": 40.0, "index": 40.0, "real": 3.0, "count": 3.0, "vector": 1.0}
+NORM_GUESS = {"sign": 60.0, "index": 60.0, "real": 3.0, "count": 3.0, "vector": 1.0}
 """Norm of good weights in units of one over the row norm, where the user gives none.
 
 Margins of a classifier grow where classes separate; predictions of a scaled

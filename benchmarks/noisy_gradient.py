@@ -1,0 +1,403 @@
+"""Noisy gradient descent: printed bounds, lower bounds, corners, and accuracy on public data.
+
+``python benchmarks/noisy_gradient.py bounds corners accuracy`` (any subset) writes
+``results/noisy_gradient.json`` and, for ``bounds``, ``results/noisy_gradient.png``. ``accuracy``
+reads the data sets described in ``README.md``; ``--data`` names their directory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog, minimize
+
+from discreet import Bounds, PrivateLogisticRegression, PrivateSGDClassifier
+from discreet.accounting import Budget
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation, Problem
+from discreet.data import ArraySource
+from discreet.losses import (
+    Absolute,
+    EuclideanDistance,
+    Hinge,
+    HuberisedHinge,
+    Logistic,
+    Loss,
+    SmoothedQuantile,
+)
+from discreet.noise import Seeded
+from discreet.regularizers import Ridge
+from discreet.sets import L2Ball
+from problems import PROBLEMS, data_directory
+from problems import Problem as Benchmark
+
+RESULTS = Path(__file__).resolve().parent / "results"
+DELTA = 1e-6
+
+
+def risk(loss: Loss, X: np.ndarray, y: np.ndarray, w: np.ndarray, strength: float = 0.0) -> float:
+    """Return the sum of the losses plus a ridge term."""
+    return float(loss.value(X @ w, y).sum()) + strength * float(np.sum(w * w)) / 2
+
+
+def rows_of(n: int, p: int, norm: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit rows with logistic labels 0 and 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    w = rng.normal(size=p)
+    w *= norm / np.linalg.norm(w)
+    return X, (rng.random(n) < 1 / (1 + np.exp(-X @ w))).astype(int)
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+
+
+def smooth_like(loss: Loss, X: np.ndarray, y: np.ndarray, strength: float, radius: float) -> float:
+    """Return the minimum over the ball, by a quasi-Newton method on a fine smoothing."""
+    sign = 2.0 * y - 1
+    stand_in = HuberisedHinge(width=1e-3) if isinstance(loss, Hinge) else loss
+
+    def objective(v: np.ndarray) -> tuple[float, np.ndarray]:
+        size = np.linalg.norm(v)
+        over = max(0.0, size - radius)
+        slope = X.T @ stand_in.slope(X @ v, sign) + strength * v
+        penalty = 1e4 * over * v / max(size, 1e-12)
+        return risk(stand_in, X, sign, v, strength) + 5e3 * over**2, slope + penalty
+
+    start = np.zeros(X.shape[1])
+    point = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 3000}).x
+    return risk(loss, X, sign, L2Ball(radius=radius).project(point), strength)
+
+
+def bounds(runs: int) -> list[dict[str, Any]]:
+    """Measure the excess of the three rules against their printed bounds."""
+    n, p, radius, out = 2000, 10, 2.0, []
+    X, y = rows_of(n, p, 3.0)
+    cases: dict[str, tuple[Loss, dict[str, Any], float]] = {
+        "lipschitz": (Hinge(), {"rule": "lipschitz"}, 0.0),
+        "adaptive": (Hinge(), {"rule": "adaptive"}, 0.0),
+        "smooth": (Logistic(), {"rule": "smooth"}, 0.0),
+        "strongly convex": (Hinge(), {"rule": "strongly-convex"}, 100.0),
+    }
+    for name, (loss, config, strength) in cases.items():
+        best = smooth_like(loss, X, y, strength, radius)
+        for epsilon in (0.25, 1.0, 4.0):
+            problem = Problem(
+                loss=loss,
+                bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+                n_features=p,
+                n_rows=n,
+                constraint=L2Ball(radius=radius),
+                regularizer=Ridge(strength=strength),
+            )
+            plan = NoisyGradient(**config).plan(problem, Budget(epsilon, DELTA))
+            found = [
+                risk(loss, X, 2.0 * y - 1, plan.run(ArraySource(X, y), Seeded(s)).weights, strength)
+                for s in range(runs)
+            ]
+            out.append(
+                {
+                    "case": name,
+                    "epsilon": epsilon,
+                    "steps": plan.steps,
+                    "bound": plan.bound,
+                    "measured": float(np.mean(found)) - best,
+                }
+            )
+            print(out[-1], flush=True)
+    return out
+
+
+class Linear(Loss):
+    """The linear loss ``-z`` of the lower-bound instances; labels play no part."""
+
+    name = "linear"
+    target = "real"
+
+    def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return -z
+
+    def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return -np.ones_like(z)
+
+    def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.zeros_like(z)
+
+    def regularity(self, *, label: float, reach: float) -> Any:
+        return Hinge().regularity(label=label, reach=reach)
+
+
+def lower_bound(n: int, p: int, epsilon: float, delta: float) -> tuple[float, int]:
+    """Return the fingerprinting bound for linear losses on the unit ball (replace-one), and M."""
+    mean = math.sqrt(p / 3) * (1 - 1 / (10 * p))
+    drop = (math.sinh(epsilon) + 4 * delta * math.sqrt(p)) / (2 * math.sqrt(p))
+    values = [(m * (mean / math.sqrt(p) - (m + 2) * drop), m) for m in range(1, n + 1)]
+    return max(v for v in values if (n - v[1]) % 2 == 0)
+
+
+def hard_instance(n: int, p: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return unit rows: ``size`` with random means, the others in cancelling pairs."""
+    means = rng.uniform(-1, 1, p)
+    signs = np.where(rng.random((size, p)) < (1 + means) / 2, 1.0, -1.0)
+    pairs = rng.choice([-1.0, 1.0], ((n - size) // 2, p))
+    return np.concatenate([signs, pairs, -pairs]) / math.sqrt(p)
+
+
+def hard(runs: int) -> list[dict[str, Any]]:
+    """Measure the excess on the instances no private method can do well on."""
+    out = []
+    for p, epsilon in ((100, 0.1), (1000, 0.1), (1000, 1.0)):
+        n, delta, rng = 4000, 1e-8, np.random.default_rng(p)
+        least, size = lower_bound(n, p, epsilon, delta)
+        problem = Problem(
+            loss=Linear(),
+            bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)),
+            n_features=p,
+            n_rows=n,
+            neighbours="replace-one",
+            constraint=L2Ball(radius=1.0),
+        )
+        plan = NoisyGradient(rule="adaptive", steps=200).plan(problem, Budget(epsilon, delta))
+        lipschitz = NoisyGradient(rule="lipschitz", steps=200).plan(problem, Budget(epsilon, delta))
+        excess = []
+        for s in range(runs):
+            X = hard_instance(n, p, size, rng)
+            w = plan.run(ArraySource(X, np.zeros(n)), Seeded(s)).weights
+            total = X.sum(axis=0)
+            excess.append(float(np.linalg.norm(total) - total @ w))
+        out.append(
+            {
+                "p": p,
+                "epsilon": epsilon,
+                "lower bound": least,
+                "rows that matter": size,
+                "measured": float(np.mean(excess)),
+                "times the lower bound": float(np.mean(excess)) / least,
+                "printed bound (adaptive)": plan.bound,
+                "printed bound (lipschitz)": lipschitz.bound,
+            }
+        )
+        print(out[-1], flush=True)
+    return out
+
+
+def picture(table: list[dict[str, Any]], instances: list[dict[str, Any]]) -> None:
+    """Draw measured excess against the bounds."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for k, name in enumerate(dict.fromkeys(r["case"] for r in table)):
+        mine = [r for r in table if r["case"] == name]
+        x = [r["epsilon"] for r in mine]
+        left.plot(x, [r["bound"] for r in mine], "--", color=f"C{k}", label=f"{name}, bound")
+        left.plot(x, [r["measured"] for r in mine], "o-", color=f"C{k}", label=f"{name}, measured")
+    left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="excess (sum of losses)")
+    left.legend(fontsize=7)
+    names = [f"p={r['p']}, eps={r['epsilon']:g}" for r in instances]
+    for key, marker in (
+        ("lower bound", "_"),
+        ("measured", "o"),
+        ("printed bound (lipschitz)", "x"),
+    ):
+        right.plot(names, [r[key] for r in instances], marker, markersize=10, label=key)
+    right.set(yscale="log", ylabel="excess (sum of losses)", title="lower-bound instances")
+    right.legend(fontsize=8)
+    figure.savefig(RESULTS / "noisy_gradient.png", dpi=120)
+
+
+# -- corners --------------------------------------------------------------------------------------
+
+
+def corners(runs: int) -> list[dict[str, Any]]:
+    """Compare the exact loss by noisy gradient with its smoothed form by objective perturbation."""
+    out = []
+    n, p = 20_000, 10
+    X, y = rows_of(n, p, 20.0)
+    for epsilon in (0.1, 0.5, 2.0):
+        budget = Budget(epsilon, DELTA)
+        facts = {"bounds": Bounds(row_norm=1.0, classes=(0, 1)), "n_features": p, "n_rows": n}
+        plans: dict[str, Any] = {
+            "noisy gradient": NoisyGradient().plan(Problem(loss=Hinge(), **facts), budget)
+        }
+        for width in (0.1, 0.5):
+            plans[f"smoothed, width {width}"] = ObjectivePerturbation().plan(
+                Problem(loss=HuberisedHinge(width=width), **facts), budget
+            )
+        out += _compare("hinge", Hinge(), X, 2.0 * y - 1, y, plans, epsilon, runs)
+        rng = np.random.default_rng(1)
+        target = np.clip(X @ rng.normal(size=p) / 2 + 0.3 * rng.standard_t(2, size=n), -1, 1)
+        facts = {"bounds": Bounds(row_norm=1.0, label=(-1, 1)), "n_features": p, "n_rows": n}
+        plans = {"noisy gradient": NoisyGradient().plan(Problem(loss=Absolute(), **facts), budget)}
+        for width in (0.05, 0.25):
+            plans[f"smoothed, width {width}"] = ObjectivePerturbation().plan(
+                Problem(loss=SmoothedQuantile(quantile=0.5, width=width), **facts), budget
+            )
+        out += _compare("absolute", Absolute(), X, target, target, plans, epsilon, runs)
+    return out
+
+
+def _compare(
+    name: str,
+    loss: Loss,
+    X: np.ndarray,
+    coded: np.ndarray,
+    y: np.ndarray,
+    plans: dict[str, Any],
+    epsilon: float,
+    runs: int,
+) -> list[dict[str, Any]]:
+    out, best = [], _least(loss, X, coded)
+    for method, plan in plans.items():
+        start = time.perf_counter()
+        found = [
+            risk(loss, X, coded, plan.run(ArraySource(X, y), Seeded(s)).weights)
+            for s in range(runs)
+        ]
+        out.append(
+            {
+                "loss": name,
+                "epsilon": epsilon,
+                "method": method,
+                "excess per row": (float(np.mean(found)) - best) / len(y),
+                "seconds": (time.perf_counter() - start) / runs,
+            }
+        )
+        print(out[-1], flush=True)
+    return out
+
+
+def _least(loss: Loss, X: np.ndarray, y: np.ndarray) -> float:
+    """Return the exact minimum of the hinge or absolute loss by linear programming."""
+    n, p = X.shape
+    slack = -sp.eye_array(n)
+    if isinstance(loss, Hinge):
+        rows, limit = sp.hstack([sp.csr_array(-y[:, None] * X), slack]), -np.ones(n)
+    else:
+        body = sp.csr_array(X)
+        rows = sp.vstack([sp.hstack([body, slack]), sp.hstack([-body, slack])])
+        limit = np.r_[y, -y]
+    cost = np.r_[np.zeros(p), np.ones(n)]
+    free = [(None, None)] * p + [(0, None)] * n
+    return float(linprog(cost, A_ub=rows, b_ub=limit, bounds=free, method="highs").fun)
+
+
+def median(runs: int) -> list[dict[str, Any]]:
+    """Compare the geometric median with the noisy mean on rows of which some are far out."""
+    rng, n, d, out = np.random.default_rng(0), 5000, 5, []
+    rows = 0.05 * rng.normal(size=(n, d))
+    rows[: n // 5] += 0.4
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.maximum(1, norms)
+    centre = minimize(lambda v: float(np.linalg.norm(rows - v, axis=1).sum()), rows.mean(axis=0))
+    for epsilon in (0.1, 0.5, 2.0):
+        problem = Problem(
+            loss=EuclideanDistance(dim=d),
+            bounds=Bounds(row_norm=1.0),
+            n_features=1,
+            n_rows=n,
+            constraint=L2Ball(radius=1.0),
+        )
+        plan = NoisyGradient().plan(problem, Budget(epsilon, DELTA))
+        excess = []
+        for s in range(runs):
+            w = plan.run(ArraySource(np.ones((n, 1)), rows), Seeded(s)).weights.ravel()
+            excess.append((float(np.linalg.norm(rows - w, axis=1).sum()) - centre.fun) / n)
+        mean = rows.mean(axis=0)
+        plain = (float(np.linalg.norm(rows - mean, axis=1).sum()) - centre.fun) / n
+        out.append(
+            {
+                "loss": "geometric median",
+                "epsilon": epsilon,
+                "excess per row": float(np.mean(excess)),
+                "excess per row of the exact mean": plain,
+            }
+        )
+        print(out[-1], flush=True)
+    return out
+
+
+# -- accuracy -------------------------------------------------------------------------------------
+
+
+def digits(directory: Path) -> Benchmark:
+    """Return MNIST with its ten digits as classes."""
+    rows = PROBLEMS["mnist"](directory)
+
+    def labels(part: str) -> np.ndarray:
+        with gzip.open(directory / "mnist" / f"{part}-labels-idx1-ubyte.gz") as file:
+            return np.frombuffer(file.read(), np.uint8, offset=8).astype(np.int64)
+
+    return Benchmark(rows.X_train, labels("train"), rows.X_test, labels("t10k"))
+
+
+def accuracy(data: str | None, names: list[str]) -> list[dict[str, Any]]:
+    """Measure test accuracy with default settings."""
+    out = []
+    for name in names:
+        directory = data_directory(data)
+        problem = digits(directory) if name == "digits" else PROBLEMS[name](directory)
+        classes = tuple(range(10)) if name == "digits" else (0, 1)
+        facts = {
+            "delta": DELTA,
+            "bounds": Bounds(row_norm=1.0, classes=classes),
+            "fit_intercept": False,
+            "random_state": 0,
+        }
+        joint = "softmax" if len(classes) > 2 else "logistic"
+        for epsilon in (1.0, 8.0):
+            models = {
+                "auto": PrivateLogisticRegression(epsilon=epsilon, **facts),
+                "noisy gradient": PrivateSGDClassifier(loss=joint, epsilon=epsilon, **facts),
+            }
+            for label, model in models.items():
+                start = time.perf_counter()
+                model.fit(problem.X_train, problem.y_train)
+                out.append(
+                    {
+                        "problem": name,
+                        "epsilon": epsilon,
+                        "method": label,
+                        "algorithm": model.algorithm_,
+                        "accuracy": float(model.score(problem.X_test, problem.y_test)),
+                        "seconds": time.perf_counter() - start,
+                    }
+                )
+                print(out[-1], flush=True)
+    return out
+
+
+def main() -> None:
+    """Parse the command line and merge the results into one file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="+", choices=("bounds", "corners", "accuracy"))
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--data", help="directory of the data sets (or DISCREET_DATA)")
+    parser.add_argument("--problems", nargs="+", default=["adult", "covertype", "digits"])
+    args = parser.parse_args()
+    path = RESULTS / "noisy_gradient.json"
+    result = json.loads(path.read_text()) if path.exists() else {}
+    if "bounds" in args.parts:
+        result["bounds"], result["lower bounds"] = bounds(args.runs), hard(args.runs)
+        picture(result["bounds"], result["lower bounds"])
+    if "corners" in args.parts:
+        result["corners"] = corners(args.runs) + median(args.runs)
+    if "accuracy" in args.parts:
+        fresh = accuracy(args.data, args.problems)
+        kept = [r for r in result.get("accuracy", []) if r["problem"] not in args.problems]
+        result["accuracy"] = kept + fresh
+    path.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
