@@ -229,8 +229,11 @@ def describe(plan: Plan) -> str:
     """
     facts = plan.facts()
     width = max(len(k) for k in facts)
-    lines = [
-        f"{k:<{width}}  {v:.6g}" if isinstance(v, float) else f"{k:<{width}}  {v}"
-        for k, v in facts.items()
-    ]
+    lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
     return "\n".join([*lines, "", str(plan.guarantee)])
+
+
+def _said(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.6g}" if math.isfinite(value) else "no bound is known"

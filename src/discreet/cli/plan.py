@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +86,13 @@ def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
     except BudgetTooSmall:
         return f"{model.epsilon:9.3g}  no valid calibration at this budget"
     facts = plan.facts()
-    noise = next(v for k, v in facts.items() if k.endswith("noise scale"))
+    noise = next((v for k, v in facts.items() if "noise scale" in k), math.nan)
     strength = facts.get("strength", 0.0)
     excess = plan.expected_excess / rows
+    said = f"{excess:.3g}" if math.isfinite(excess) else "no bound is known"
     return (
         f"{model.epsilon:9.3g}{'*' if chosen else ' '} {noise:12.4g}  {strength:10.4g}  "
-        f"{excess:<25.3g}  {facts['algorithm']}"
+        f"{said:<25}  {facts['algorithm']}"
     )
 
 
