@@ -68,7 +68,9 @@ def test_json_round_trip_is_exact(event: Curve) -> None:
 
 
 def test_every_registered_event_is_covered() -> None:
-    assert {e.name for e in ALL} == set(EVENTS)
+    # The events of samplers are priced by privacy loss distributions: see test_sampling.py.
+    sampled = {"poisson-gaussian", "fixed-size-gaussian"}
+    assert {e.name for e in ALL} | sampled == set(EVENTS)
 
 
 @pytest.mark.parametrize("event", ALL, ids=named)

@@ -16,12 +16,15 @@ def test_every_model_can_be_priced(run, model):
 
 
 def test_table_is_what_the_estimator_would_plan(run):
-    _, out, _ = run(f"{PLAN} --model logistic --delta 1e-7")
+    by = "objective-perturbation"
+    _, out, _ = run(f"{PLAN} --model logistic --delta 1e-7 --algorithm {by}")
     lines = out.split("what epsilon buys")[1].split("\n\n")[1].splitlines()[1:]
     bounds = Bounds(row_norm=1.0, classes=(0, 1))
     errors = []
     for line, epsilon in zip(lines, [0.1, 0.3, 1.0, 3.0, 10.0], strict=True):
-        estimator = PrivateLogisticRegression(epsilon=epsilon, delta=1e-7, bounds=bounds)
+        estimator = PrivateLogisticRegression(
+            epsilon=epsilon, delta=1e-7, bounds=bounds, algorithm=by
+        )
         expected = estimator.plan(12, 20000)
         shown, noise, strength, error, algorithm = line.replace("*", " ").split()
         assert float(shown) == epsilon
