@@ -84,9 +84,9 @@ class Portable:
             raise InvalidParameter(f"{content['estimator']!r} is not a model of this library.")
         model = kind(**{k: _parameter(v) for k, v in content["parameters"].items()})
         for name, value in content["model"].items():
-            if name not in (*cls._arrays, *cls._plain):
+            if name not in (*kind._arrays, *kind._plain):
                 raise InvalidParameter(f"A model file has no field {name!r}.")
-            if name in cls._arrays:
+            if name in kind._arrays:
                 dtype = object if name == "feature_names_in_" else None
                 value = np.asarray(value, dtype=dtype)[()]
             setattr(model, name, value)
