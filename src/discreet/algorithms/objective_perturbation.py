@@ -37,6 +37,7 @@ from discreet.accounting import (
     best_mode,
     default_strength,
     gamma_scale,
+    gaussian_multiplier,
 )
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
@@ -60,6 +61,9 @@ OUTPUT_SHARES = (0.01, 0.03, 0.1)
 The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
+
+ENOUGH_ROWS = 500.0
+"""Rows, in norms of the noise of one row's gradient, from which the usual guess holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +111,8 @@ class ObjectivePerturbation:
         return min((first, *plans), key=lambda plan: plan.spread)
 
     def _plan(self, problem: Problem, budget: Budget, share: float) -> ObjectivePerturbationPlan:
-        guess = norm_guess_of(problem, self.norm_guess)
         output, inner = budget.split(share)
+        guess = self._guess(problem, inner)
         terms, neighbours = problem.terms, problem.neighbours
         mode = self._mode(problem, budget)
         asked = 0.0 if self.strength is None else positive("strength", self.strength)
@@ -132,6 +136,19 @@ class ObjectivePerturbation:
         return ObjectivePerturbationPlan(
             problem, budget, inner, output, mode, strength, scale, guess
         )
+
+    def _guess(self, problem: Problem, budget: Budget) -> float:
+        """Return the guess of the norm; long weights are out of reach where noise dominates."""
+        guess, p = norm_guess_of(problem, self.norm_guess), problem.dimension
+        if self.norm_guess is not None or problem.n_rows is None:
+            return guess
+        if budget.delta > 0:
+            noise = math.sqrt(p) * gaussian_multiplier(budget.epsilon, budget.delta)
+        else:
+            noise = math.sqrt(p * (p + 1)) / budget.epsilon
+        if problem.neighbours == "replace-one":
+            noise *= 2.0
+        return guess * min(1.0, max(0.25, math.sqrt(problem.n_rows / noise / ENOUGH_ROWS)))
 
     def _mode(self, problem: Problem, budget: Budget) -> str:
         if budget.delta > 0:
