@@ -64,8 +64,8 @@ class NoisyGradient:
         Number of steps; by default what the rule asks for, capped by the work
         it takes.
     rule
-        ``"smooth"``, ``"lipschitz"``, ``"strongly-convex"`` or ``"adaptive"``;
-        ``"auto"`` takes the one with the smallest bound.
+        ``"smooth"``, ``"strongly-convex"``, ``"typical"``, ``"lipschitz"`` or
+        ``"adaptive"``; see :mod:`discreet.algorithms.steps`.
     step
         Constant length of a step, overriding the rule's.
     clip
@@ -206,10 +206,11 @@ class NoisyGradientPlan:
                 raise Incompatible(f"The {rule.name} rule does not apply: {reason}.")
             return rule
         usable = [r for r in RULES.values() if self._refusal(r, facts) is None]
-        if RULES["smooth"] not in usable:
-            # Gradients are much shorter than their bound on most data, and where the loss has
-            # corners only steps that follow the noisy gradients profit from that.
-            return RULES["adaptive"] if RULES["adaptive"] in usable else RULES["lipschitz"]
+        smooth = RULES["smooth"]
+        # Short steps suit a smooth loss, if there are enough of them. Elsewhere steps are made
+        # for gradients as they are on most data, not for the longest possible ones.
+        if smooth not in usable or smooth.steps(facts) > 2 * self._steps_of(smooth, facts):
+            return RULES["typical"]
         candidates = [r for r in usable if r.name in ("smooth", "strongly-convex")]
         return min(candidates, key=lambda r: r.bound(facts, self._steps_of(r, facts)))
 
