@@ -3,6 +3,9 @@
 ``python benchmarks/noisy_gradient.py bounds corners accuracy`` (any subset) writes
 ``results/noisy_gradient.json`` and, for ``bounds``, ``results/noisy_gradient.png``. ``accuracy``
 reads the data sets described in ``README.md``; ``--data`` names their directory.
+
+The default step rule was chosen with the accuracy on MNIST in view, among five variants, so its
+result there is not an independent one. No peer is run here.
 """
 
 from __future__ import annotations
@@ -223,8 +226,9 @@ def picture(table: list[dict[str, Any]], instances: list[dict[str, Any]]) -> Non
 def corners(runs: int) -> list[dict[str, Any]]:
     """Compare the exact loss by noisy gradient with its smoothed form by objective perturbation."""
     out = []
-    n, p = 20_000, 10
-    X, y = rows_of(n, p, 20.0)
+    # Not the instance (seed 0, 20,000 by 10, norm 20) on which steps.SHORTER was chosen.
+    n, p = 10_000, 20
+    X, y = rows_of(n, p, 10.0, seed=7)
     for epsilon in (0.1, 0.5, 2.0):
         budget = Budget(epsilon, DELTA)
         facts = {"bounds": Bounds(row_norm=1.0, classes=(0, 1)), "n_features": p, "n_rows": n}
@@ -236,7 +240,7 @@ def corners(runs: int) -> list[dict[str, Any]]:
                 Problem(loss=HuberisedHinge(width=width), **facts), budget
             )
         out += _compare("hinge", Hinge(), X, 2.0 * y - 1, y, plans, epsilon, runs)
-        rng = np.random.default_rng(1)
+        rng = np.random.default_rng(8)
         target = np.clip(X @ rng.normal(size=p) / 2 + 0.3 * rng.standard_t(2, size=n), -1, 1)
         facts = {"bounds": Bounds(row_norm=1.0, label=(-1, 1)), "n_features": p, "n_rows": n}
         plans = {"noisy gradient": NoisyGradient().plan(Problem(loss=Absolute(), **facts), budget)}

@@ -33,7 +33,11 @@ from typing import ClassVar
 from discreet.types import Array
 
 SHORTER = 4.0
-"""How much shorter than its bound the gradient of all rows is expected to be."""
+"""How much shorter than its bound the gradient of all rows is expected to be.
+
+Chosen among 1, 4 and 10 on two synthetic problems (hinge and absolute loss, 20,000 rows).
+Only accuracy depends on it.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
