@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from discreet.accounting import Budget, Guarantee
+from discreet.accounting import Budget, Guarantee, gaussian_multiplier
 from discreet.accounting.terms import LossTerms
+from discreet.accounting.utility import mean_squared_noise
 from discreet.checks import integer, nonnegative, one_of, positive
 from discreet.data import Bounding, Rows, Source, certificate_error
 from discreet.errors import Incompatible, InvalidData, MissingBound
@@ -31,8 +32,12 @@ NORM_GUESS = {"sign": 60.0, "index": 60.0, "real": 3.0, "count": 3.0, "vector": 
 """Norm of good weights in units of one over the row norm, where the user gives none.
 
 Margins of a classifier grow where classes separate; predictions of a scaled
-label stay near [-1, 1]. Only accuracy depends on these numbers.
+label stay near [-1, 1]. Only accuracy depends on these numbers; they were
+chosen by looking at results on Adult, wine, housing and synthetic data.
 """
+
+ENOUGH_ROWS = 500.0
+"""Value of :func:`rows_against_noise` below which noise, not the data, sets the error."""
 
 NOMINAL_ROWS = 1_000_000
 """Size assumed for rounding errors where the true size is secret and none is declared."""
@@ -171,6 +176,22 @@ def solver_error(problem: Problem) -> float:
         weight=problem.bounds.weight,
         proximal=not plain,
     )
+
+
+def rows_against_noise(problem: Problem, budget: Budget) -> float:
+    """Return the number of rows over the norm of noise that hides one row's unit gradient.
+
+    Infinite when the number of rows is secret and none is declared.
+    """
+    if problem.n_rows is None:
+        return math.inf
+    kind = "gaussian" if budget.delta > 0 else "gamma"
+    scale = (
+        gaussian_multiplier(budget.epsilon, budget.delta) if budget.delta else 1 / budget.epsilon
+    )
+    apart = 2.0 if problem.neighbours == "replace-one" else 1.0
+    noise = apart * math.sqrt(mean_squared_noise(kind, scale, problem.dimension))
+    return problem.n_rows / noise
 
 
 def sealed(guarantee: Guarantee, random: Randomness) -> Guarantee:

@@ -37,15 +37,16 @@ from discreet.accounting import (
     best_mode,
     default_strength,
     gamma_scale,
-    gaussian_multiplier,
 )
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
+    ENOUGH_ROWS,
     SIDE_CHANNELS,
     Problem,
     Release,
     check_solvable,
     norm_guess_of,
+    rows_against_noise,
     sealed,
     solver_error,
 )
@@ -61,9 +62,6 @@ OUTPUT_SHARES = (0.01, 0.03, 0.1)
 The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
-
-ENOUGH_ROWS = 500.0
-"""Rows, in norms of the noise of one row's gradient, from which the usual guess holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,16 +137,12 @@ class ObjectivePerturbation:
 
     def _guess(self, problem: Problem, budget: Budget) -> float:
         """Return the guess of the norm; long weights are out of reach where noise dominates."""
-        guess, p = norm_guess_of(problem, self.norm_guess), problem.dimension
-        if self.norm_guess is not None or problem.n_rows is None:
+        guess = norm_guess_of(problem, self.norm_guess)
+        if self.norm_guess is not None:
             return guess
-        if budget.delta > 0:
-            noise = math.sqrt(p) * gaussian_multiplier(budget.epsilon, budget.delta)
-        else:
-            noise = math.sqrt(p * (p + 1)) / budget.epsilon
-        if problem.neighbours == "replace-one":
-            noise *= 2.0
-        return guess * min(1.0, max(0.25, math.sqrt(problem.n_rows / noise / ENOUGH_ROWS)))
+        return guess * min(
+            1.0, max(0.25, math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS))
+        )
 
     def _mode(self, problem: Problem, budget: Budget) -> str:
         if budget.delta > 0:
