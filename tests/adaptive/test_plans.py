@@ -21,10 +21,14 @@ from discreet.adaptive import (
     geometric_levels,
 )
 from discreet.adaptive.quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
+from discreet.adaptive.query import _margins
+from discreet.adaptive.threshold_stop import split_task
 from discreet.algorithms import Problem
+from discreet.algorithms.sufficient_statistics import stein_strength
+from discreet.algorithms.trust_region import trust_region
 from discreet.data import ArraySource
-from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.losses import Hinge, Logistic, Squared
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
+from discreet.losses import Hinge, Logistic, Poisson, Squared
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
 from discreet.types import Bounds
@@ -211,7 +215,7 @@ def test_certificate_reads_released_values_only() -> None:
     outcome = plan.run(source, Seeded(5))
     released = list(plan.path.statistics(source, Seeded(5)))
     for step, scale, (matrix, vector) in zip(
-        outcome.steps, plan._scales(plan.path), released, strict=False
+        outcome.steps, plan.path.scales, released, strict=False
     ):
         _, bound = certified(
             matrix + job.strength * np.eye(2), vector, *plan._norms_at(scale, plan.path),
@@ -244,12 +248,34 @@ def test_certified_bound_is_valid_whenever_the_noise_is_as_assumed() -> None:
 
 
 def test_certificate_fails_closed() -> None:
-    plan = Certificate(task=task(row_l1=1.0), target=1e-4, max_epsilon=0.01, count=10)
+    plan = Certificate(task=task(row_l1=1.0), target=1e-4, max_epsilon=2.0, count=10)
+    assert plan.least < 2.0 < plan.enough
     outcome = plan.run(rows(), Seeded(0))
     assert outcome.status == "not-met"
     assert outcome.weights is None
-    assert outcome.guarantee.epsilon == pytest.approx(0.01)
-    assert plan.reserved == (pytest.approx(0.01), 0.0)
+    assert outcome.guarantee.epsilon == pytest.approx(2.0)
+    assert plan.reserved == (pytest.approx(2.0), 0.0)
+    # The last model costs the same, and is still said to miss the target.
+    last = plan.run(rows(), Seeded(0), release_last=True)
+    assert last.status == "not-met"
+    assert last.weights is not None
+    assert last.guarantee == outcome.guarantee
+    with pytest.raises(BudgetTooSmall, match="No data has a certificate"):
+        _ = replace(plan, max_epsilon=0.5 * plan.least).reserved
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_certificate_that_holds_is_found_below_the_least_level(relation: str) -> None:
+    # The most favourable data: isotropic rows of full norm and labels of zero.
+    job = task(n=600, p=3, strength=6.0, neighbours=relation)
+    plan = Certificate(task=job, target=0.02)
+    full = np.tile(np.eye(3), (200, 1))
+    source = ArraySource(full, np.where(np.arange(600) % 2, 1.0, -1.0) * 1e-9)
+    found = [plan.run(source, Seeded(s)) for s in range(12)]
+    assert all(f.status == "met" for f in found)
+    assert min(f.guarantee.epsilon for f in found) >= plan.least
+    assert min(f.guarantee.epsilon for f in found) < 0.5 * plan.enough
+    assert plan.path.levels[0] == pytest.approx(plan.least)
 
 
 def test_brownian_certificate() -> None:
@@ -310,9 +336,119 @@ def test_failing_closed_costs_the_last_level_and_the_shared_noise() -> None:
     assert outcome.guarantee.epsilon < plan.reserved[0]
 
 
+def test_the_last_model_costs_what_a_run_without_a_stop_costs() -> None:
+    plan = stop("logistic", "laplace", "error-rate", margin=0.05)
+    plan = replace(plan, query=replace(plan.query, target=1e-3))
+    hopeless = ArraySource(rows()._X, np.random.default_rng(0).choice([-1, 1], size=2000))
+    none = plan.run(hopeless, Seeded(0))
+    last = plan.run(hopeless, Seeded(0), release_last=True)
+    assert none.status == last.status == "not-met"
+    assert none.weights is None
+    assert last.weights is not None
+    assert last.guarantee == none.guarantee
+    models = list(plan.path.models(hopeless, Seeded(0)))
+    assert np.linalg.norm(last.weights) <= plan.path.task.radius * (1 + 1e-12)
+    assert last.weights.shape == models[-1].shape
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gamma", "brownian"])
+def test_noisy_levels_are_shrunk_by_released_values_only(noise: str) -> None:
+    job, source = task(n=5000, p=6, row_l1=1.0, strength=25.0), rows(n=5000, p=6)
+    path = StatisticsPath(task=job, levels=geometric_levels(4.0, count=14), noise=noise,  # type: ignore[arg-type]
+                          delta=1e-6 if noise == "brownian" else 0.0)  # fmt: skip
+    plain, shrunk = [], []
+    for seed in range(4):
+        released = list(path.statistics(source, Seeded(seed)))
+        for k, w in enumerate(path.models(source, Seeded(seed))):
+            matrix, vector = released[k]
+            spread = path._spread(path.scales[k])
+            strength = stein_strength(matrix, vector, *spread, least=job.strength)
+            again = trust_region(matrix + strength * np.eye(6), vector, job.radius)
+            assert (w == again).all()
+            assert strength >= job.strength
+            if k < 7:
+                bare = trust_region(matrix + job.strength * np.eye(6), vector, job.radius)
+                plain.append(excess(job, source, bare))
+                shrunk.append(excess(job, source, w))
+    assert np.mean(shrunk) < 0.5 * np.mean(plain)
+    # The spread is that of the noise itself.
+    deviations = np.array([
+        np.concatenate([m[np.triu_indices(6, 1)] * math.sqrt(2), v])
+        for m, v in (next(path.statistics(source, Seeded(s))) for s in range(150))
+    ]).std(axis=0)  # fmt: skip
+    matrix_spread, vector_spread = path._spread(path.scales[0])
+    assert deviations[:15].mean() == pytest.approx(matrix_spread, rel=0.1)
+    assert deviations[15:].mean() == pytest.approx(vector_spread, rel=0.15)
+
+
+def test_steps_are_shown_as_they_are_decided() -> None:
+    for plan in (stop("ridge", "laplace"), Certificate(task=task(row_l1=1.0), target=0.02),
+                 OneShot(task=task(), target=0.02)):  # fmt: skip
+        seen: list[object] = []
+        outcome = plan.run(rows(), Seeded(2), watch=seen.append)
+        assert tuple(seen) == outcome.steps
+
+
+def test_parts_of_the_rows_keep_the_ball_of_the_whole() -> None:
+    # Models of the larger part would otherwise leave the ball that the tests are calibrated to.
+    for relation in RELATIONS:
+        whole = task("logistic", n=1000, strength=20.0, neighbours=relation)
+        train, test = split_task(whole, 700), split_task(whole, 300)
+        assert train.radius == test.radius == whole.radius
+        path = OutputPath(task=train, levels=(0.1, 1.0))
+        query = Query(task=test, metric="loss", target=0.5)
+        plan = ThresholdStop(path=path, query=query, margin=0.1, validation=True)
+        w = np.array([train.radius, 0.0])
+        worst = Query.prepare(query, test.problem.bound(
+            ArraySource(np.vstack([[1.0, 0.0], np.zeros((299, 2))]), -np.ones(300))))  # fmt: skip
+        rest = 299 * math.log(2) - 300 * 0.5
+        assert worst(w) - rest <= plan.query.sensitivity.shared + 0.5
+        small = replace(test, n_max=None)
+        if relation != "add-remove":
+            assert worst(w) - rest > replace(query, task=small).sensitivity.shared + 0.5
+        with pytest.raises(Incompatible, match="ball"):
+            replace(plan, query=replace(query, task=small))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("weight", [0.5, 3.0])
+@pytest.mark.parametrize("target", [0.05, 0.95])
+def test_weights_of_rows_are_in_the_sensitivity(
+    relation: str, weight: float, target: float
+) -> None:
+    # A row of weight v contributes v (loss - target): at weight 3 a row that is right moves an
+    # error rate of 0.95 by 2.85, more than the range of a row of weight 1.
+    bounds = replace(BOUNDS, weight=weight)
+    job = task("logistic", n=2, p=1, strength=0.5, neighbours=relation)
+    job = replace(job, problem=replace(job.problem, bounds=bounds))
+    query = Query(task=job, metric="error-rate", target=target)
+    shared = own = 0.0
+    # What one row may contribute for two models of opposite sign, or for none that is right.
+    rows_of_one = [weight * np.array(pair) for pair in ([1, 0], [0, 1], [1, 1], [0, 0])]
+    contributions = [np.zeros(2)] + [r - weight * target for r in rows_of_one]
+    for a in contributions:
+        for b in contributions if relation == "replace-one" else contributions[:1]:
+            for d in (a - b, b - a):
+                s = max(0.0, d.max())
+                shared, own = max(shared, s), max(own, (s - d).max() if s > 0 else 0.0)
+    assert shared <= query.sensitivity.shared <= 1.001 * shared
+    assert own <= query.sensitivity.own <= 1.001 * max(own, 2 * weight)
+
+
+def test_sides_do_not_depend_on_where_a_row_stands() -> None:
+    rng = np.random.default_rng(4)
+    job = task("logistic", n=257, p=7, neighbours="add-remove")
+    X, w = rng.normal(size=(257, 7)) * 0.3, rng.normal(size=7)
+    whole = job.problem.bound(ArraySource(X, np.ones(257)))
+    for start in range(1, 9):
+        part = job.problem.bound(ArraySource(X[start:], np.ones(257 - start)))
+        assert (_margins(part, w) == _margins(whole, w)[start:]).all()
+    assert _margins(whole, w) == pytest.approx(whole.X @ w, abs=1e-14)
+
+
 def test_separate_validation_costs_the_larger_part() -> None:
     plan = stop("logistic", "laplace", "error-rate", validation=True)
-    validation = task("logistic", n=500)
+    validation = task("logistic", n=500, strength=40.0, n_max=2000)
     plan = replace(plan, query=replace(plan.query, task=validation))
     outcome = plan.run(rows(), Seeded(0), validation=rows(n=500, seed=9))
     assert outcome.status == "met"
@@ -409,8 +545,9 @@ def test_refusals() -> None:
     problem = task().problem
     with pytest.raises(MissingBound, match="n_rows"):
         Task(problem=replace(problem, neighbours="add-remove", n_rows=None), strength=1.0)
-    with pytest.raises(Incompatible, match="smooth"):
-        Task(problem=replace(problem, loss=Hinge()), strength=1.0)
+    for loss in (Hinge(), Poisson()):  # not smooth; negative, so that the ball would be wrong
+        with pytest.raises(Incompatible, match="never negative"):
+            Task(problem=replace(problem, loss=loss), strength=1.0)
     with pytest.raises(Incompatible, match="regularizer"):
         Task(problem=replace(problem, regularizer=Ridge(strength=1.0)), strength=1.0)
     with pytest.raises(InvalidParameter, match="strength"):

@@ -329,6 +329,29 @@ def test_private_ridge_takes_it_by_name_and_when_it_promises_less_error() -> Non
         assert plan.expected_excess == pytest.approx(min(others))
 
 
+def test_private_ridge_clips_by_public_facts_unless_told() -> None:
+    bounds = Bounds(features=(-1, 1), label=(-1, 1))
+
+    def clip_of(n_rows: int, **changes: object) -> float:
+        found = PrivateRidge(bounds=bounds, **changes)._problem(bounds, 4, n_rows)  # type: ignore[arg-type]
+        return found.loss.clip / found.row_norm  # type: ignore[attr-defined,no-any-return]
+
+    assert clip_of(1000, clip=0.7) == pytest.approx(0.7)
+    assert clip_of(100, epsilon=0.1) == pytest.approx(0.125)
+    assert clip_of(10**9) == pytest.approx(1.0)
+    grown = [clip_of(n) for n in (10_000, 40_000, 160_000)]
+    assert grown[1] == pytest.approx(2 * grown[0])  # the root of the number of rows
+    assert grown[2] == pytest.approx(4 * grown[0])
+    assert clip_of(40_000, neighbours="replace-one") < grown[1]
+    # A secret number of rows decides nothing.
+    assert clip_of(5, neighbours="add-remove") == clip_of(50_000, neighbours="add-remove") == 1.0
+    # Nor do the rows: only their shape is asked for.
+    X = np.random.default_rng(0).uniform(-1, 1, size=(500, 4))
+    for y in (X[:, 0], 1e6 * X[:, 0]):
+        model = PrivateRidge(bounds=bounds, random_state=0).fit(X, y)
+        assert model.clip is None
+
+
 def test_refusals() -> None:
     budget = Budget(1.0, 1e-6)
     binary = Bounds(row_norm=1.0, classes=(0, 1))

@@ -135,6 +135,15 @@ def test_nothing_is_released_when_the_target_is_not_met() -> None:
     assert "no model was released" in model.summary_
     with pytest.raises(NotCertified, match="not met"):
         model.predict(X)
+    # The last model costs the same; it predicts, and everything says that it missed.
+    seen: list[object] = []
+    last = clone(model).set_params(release_last=True).fit(X, noise, watch=seen.append)
+    assert last.status_ == "not-met"
+    assert last.guarantee_.epsilon == model.guarantee_.epsilon
+    assert tuple(seen) == last.outcome_.steps
+    assert not any(step.accepted for step in last.outcome_.steps)
+    assert "no promise about its accuracy" in last.summary_
+    assert last.predict(X[:7]).shape == (7,)
     # A later fit that meets its target has a model, and one that does not loses it again.
     model.set_params(target=0.45).fit(X, CLASS)
     assert model.status_ == "met"
@@ -155,6 +164,8 @@ def test_caps_are_checked_before_the_data() -> None:
         AccuracyFirst(LOGISTIC, target=1e-6, max_epsilon=0.1).fit(X, CLASS)
     with pytest.raises(BudgetTooSmall, match="Testing alone"):
         AccuracyFirst(LOGISTIC, target=0.01, metric="error-rate", max_epsilon=1e-3).plan(2, 1000)
+    with pytest.raises(BudgetTooSmall, match="No data has a certificate"):
+        AccuracyFirst(RIDGE, target=1e-4, max_epsilon=1e-3).fit(X, LABEL)
     with pytest.raises(BudgetTooSmall, match="doubling"):
         AccuracyFirst(RIDGE, target=1e-4, max_epsilon=0.01, method="doubling").plan(2, 1000)
 
@@ -195,6 +206,9 @@ def test_refusals() -> None:
         AccuracyFirst("ridge").fit(X, LABEL)  # type: ignore[arg-type]
     with pytest.raises(InvalidData, match="declared"):
         AccuracyFirst(LOGISTIC).fit(X[:2], ["low", "c"])
+    three = clone(LOGISTIC).set_params(bounds=Bounds(features=(0, 10), classes=("a", "b", "c")))
+    with pytest.raises(InvalidData, match="one class against the rest"):
+        AccuracyFirst(three).plan(2, N)
     undeclared = PrivateLogisticRegression(bounds=Bounds(features=(0, 10)))
     with pytest.warns(UndeclaredBounds, match="classes"):
         found = AccuracyFirst(undeclared, target=0.5).fit(X, CLASS)
@@ -273,3 +287,33 @@ def test_command_line_error_rate_and_failure(files: Path, capsys: pytest.Capture
     assert "no model was released" in shown.out
     assert "not met" in shown.err
     assert not (files / "model.json").exists()
+    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--accuracy", "0.001",
+                "--max-epsilon", "80", "--release-last")  # fmt: skip
+    shown = capsys.readouterr()
+    assert code == 1  # so that no script takes it for a success
+    assert "did not meet the target" in shown.err
+    assert "no promise" in json.loads((files / "model.json").read_text())["accuracy_first"][
+        "summary"]  # fmt: skip
+
+
+def test_command_line_shows_levels_live_where_somebody_looks(
+    files: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown(*more: str) -> list[str]:
+        code = main(["accuracy-first", str(files / "data.csv"), "--schema",
+                     str(files / "numbers.toml"), "--target", "value", "--seed", "0", "--out",
+                     str(files / "model.json"), "--accuracy", "0.05", "--max-epsilon", "5",
+                     "--method", "certificate", *more])  # fmt: skip
+        assert code == 0
+        return [line for line in capsys.readouterr().err.splitlines() if "certified" in line]
+
+    live = shown("--progress")
+    steps = json.loads((files / "model.json").read_text())["accuracy_first"]["steps"]
+    # Nothing but what the model file holds anyway: the steps up to the stop, and no more.
+    assert len(live) == len(steps) > 1
+    assert [line.endswith("stop") for line in live] == [step["accepted"] for step in steps]
+    assert all(f"{s['epsilon']:.4g}" in line for s, line in zip(steps, live, strict=True))
+    assert shown() == []
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert shown() == live
+    assert shown("--quiet") == []

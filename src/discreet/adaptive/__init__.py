@@ -20,8 +20,9 @@ from discreet.adaptive.noise_reduction import (
 )
 from discreet.adaptive.outcome import Outcome, Step
 from discreet.adaptive.paths import OutputPath, StatisticsPath
+from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
-from discreet.adaptive.threshold_stop import Query, ThresholdStop
+from discreet.adaptive.threshold_stop import ThresholdStop
 
 __all__ = [
     "METHODS",

@@ -84,7 +84,8 @@ class Sensitivity:
         neighbours
             The relation.
         lo, hi
-            Range of one row's loss over the ball and all admissible rows.
+            Range of the loss of one row of weight 1 over the ball and all
+            admissible rows.
         target
             The target of one row, for ``"loss"``, ``"error-rate"`` and ``counted``.
         counted
@@ -108,9 +109,9 @@ class Sensitivity:
         # privacy: hi - target, not the width: a row's loss may exceed the width
         return cls(max(target - lo, hi - target), width)
 
-    def inflated(self, shared: float, own: float) -> Sensitivity:
-        """Return the sensitivities with allowances added."""
-        return Sensitivity(self.shared + shared, self.own + own)
+    def inflated(self, shared: float, own: float, *, times: float = 1.0) -> Sensitivity:
+        """Return the sensitivities times the largest weight of a row, with allowances added."""
+        return Sensitivity(times * self.shared + shared, times * self.own + own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,10 +198,11 @@ class AboveThreshold:
     def epsilon(self) -> float:
         """What a stop costs, wherever it happens."""
         shared, own = self.sensitivity.shared + self.step, self.sensitivity.own + 2 * self.step
-        # privacy: the second term is the pair with s = 0, whose loss is -d_t / b2
+        # privacy: the second term is the pair with s = 0, whose loss is -d_t / b2; rounding may
+        # lift its s to one step and its s - d_t by two
         return max(
             shared / self.shared_scale + own / self.own_scale,
-            shared / self.own_scale,
+            self.step / self.shared_scale + (shared + self.step) / self.own_scale,
         )
 
     @property

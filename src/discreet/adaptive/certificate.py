@@ -27,13 +27,14 @@ import numpy as np
 from discreet.accounting import Approximate, Pure
 from discreet.adaptive.brownian import grid_loss
 from discreet.adaptive.noise_reduction import FLOATING_POINT, geometric_levels
-from discreet.adaptive.outcome import Costs, Outcome, Step
-from discreet.adaptive.paths import Noise, StatisticsPath, costs_of
+from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.paths import Noise, StatisticsPath
 from discreet.adaptive.quantiles import gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.task import Task
 from discreet.algorithms.trust_region import trust_region
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
+from discreet.errors import BudgetTooSmall
 from discreet.noise import Randomness
 from discreet.types import Array
 
@@ -52,8 +53,10 @@ class Certificate:
         Probability that some certificate is wrong.
     max_epsilon
         Largest epsilon to reserve. By default what always suffices.
-    count, ratio
-        Number of levels and their ratio.
+    count
+        Number of levels. They grow by one ratio from :attr:`least` to what is
+        reserved: more of them stop closer to the mark, but each takes its part
+        of ``failure``.
     noise, delta
         ``"laplace"``, exact and pure; or ``"brownian"``, floating point, which
         needs delta.
@@ -67,22 +70,21 @@ class Certificate:
     ...                   n_features=38, n_rows=100_000, neighbours="replace-one")
     >>> plan = Certificate(task=Task(problem=problem, strength=500.0, row_l1=1.0), target=0.05)
     >>> round(plan.reserved[0], 3)
-    0.187
+    0.179
     """
 
     task: Task
     target: float
     failure: float = 0.1
     max_epsilon: float | None = None
-    count: int = 45
-    ratio: float = 2.0**0.25
+    count: int = 24
     noise: Noise = "laplace"
     delta: float = 0.0
 
     def __post_init__(self) -> None:
         positive("target", self.target)
         between("failure", self.failure, 0, 1)
-        integer("count", self.count)
+        integer("count", self.count, minimum=2)
         one_of("noise", self.noise, ("laplace", "brownian"))
 
     @cached_property
@@ -92,34 +94,49 @@ class Certificate:
         p = self.task.problem.dimension
         return quantiles(p, self.failure / (2 * self.count))
 
-    def _scales(self, path: StatisticsPath) -> list[float]:
-        """Noise scale of every level, in scaled units."""
-        if self.noise == "laplace":
-            return [path.sensitivity / level for level in path.levels]
-        return [path.sensitivity / math.sqrt(2 * cost) for cost in costs_of(path)]
-
     def _norms_at(self, scale: float, path: StatisticsPath) -> tuple[float, float]:
         matrix, vector = self._norms
         unit = path.moments.row_scale
         return matrix * scale * unit**2, vector * scale * unit * path.moments.label_scale
 
-    @cached_property
-    def enough(self) -> float:
-        """The epsilon at which every data set has its certificate."""
+    def _epsilon(self, norm: float, curvature: float) -> float:
+        """Return the epsilon at which weights of that norm are certified."""
         task = self.task
         trial = StatisticsPath(task=task, levels=(1.0,), noise=self.noise, delta=self.delta)
         a, c = self._norms_at(1.0, trial)
-        scale = math.sqrt(2 * task.strength * task.n * self.target) / (a * task.radius + c)
+        ratio = trial.sensitivity * (a * norm + c)
+        ratio /= math.sqrt(2 * curvature * task.n * self.target)
         if self.noise == "laplace":
-            return trial.sensitivity / scale * (1 + 1e-9)
-        rho = (trial.sensitivity / scale) ** 2 / 2 * (1 + 1e-9)
-        return grid_loss(rho, self.delta, self.count)
+            return ratio * (1 + 1e-9)
+        return grid_loss(ratio**2 / 2 * (1 + 1e-9), self.delta, self.count)
+
+    @cached_property
+    def enough(self) -> float:
+        """The epsilon at which every data set has its certificate."""
+        return self._epsilon(self.task.radius, self.task.strength)
+
+    @cached_property
+    def least(self) -> float:
+        """The epsilon below which no data set has one that holds.
+
+        A certificate is at least that of zero weights without residual, at the
+        largest curvature: the trace of the second moments over the dimension.
+        """
+        task = self.task
+        trace = task.most * task.weight * task.problem.row_norm**2
+        return self._epsilon(0.0, task.strength + trace / task.problem.dimension)
 
     @cached_property
     def path(self) -> StatisticsPath:
-        """The levels, up to what is enough or to the cap."""
+        """The levels, from the first that can do to what is enough or to the cap."""
         top = self.enough if self.max_epsilon is None else min(self.enough, self.max_epsilon)
-        levels = geometric_levels(top, ratio=self.ratio, count=self.count)
+        if top <= self.least:
+            raise BudgetTooSmall(
+                f"No data has a certificate below epsilon = {self.least:.3g}, and max_epsilon = "
+                f"{top:g}. Raise max_epsilon or allow a larger target."
+            )
+        ratio = (top / self.least) ** (1 / (self.count - 1))
+        levels = geometric_levels(top, ratio=ratio, count=self.count)
         return StatisticsPath(task=self.task, levels=levels, noise=self.noise, delta=self.delta)
 
     @property
@@ -154,12 +171,29 @@ class Certificate:
             "strength": self.task.strength,
         }
 
-    def run(self, source: Source, random: Randomness) -> Outcome:
-        """Release level after level until a certificate meets the target."""
+    def run(
+        self,
+        source: Source,
+        random: Randomness,
+        *,
+        release_last: bool = False,
+        watch: Watch = unwatched,
+    ) -> Outcome:
+        """Release level after level until a certificate meets the target.
+
+        Parameters
+        ----------
+        source, random
+            The rows, and where noise comes from.
+        release_last
+            Whether to release the last level's model if none met the target;
+            it costs no more.
+        watch
+            Called with every step as soon as it is decided.
+        """
         task, path, steps = self.task, self.path, []
-        scales = self._scales(path)
         released = path.statistics(source, random)
-        for level, scale, (matrix, vector) in zip(path.levels, scales, released, strict=True):
+        for level, scale, (matrix, vector) in zip(path.levels, path.scales, released, strict=True):
             weights, bound = certified(
                 matrix + task.strength * np.eye(len(vector)),
                 vector,
@@ -169,10 +203,11 @@ class Certificate:
             )
             met = bound <= task.n * self.target
             steps.append(Step(level, met, bound / task.n))
+            watch(steps[-1])
             if met:
                 break
         return Outcome(
-            weights=weights if met else None,
+            weights=weights if met or release_last else None,
             guarantee=self.costs.guarantee(level, random),
             eps_model=level,
             eps_test=0.0,

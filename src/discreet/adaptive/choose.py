@@ -11,8 +11,9 @@ from discreet.adaptive.doubling import Doubling
 from discreet.adaptive.inversion import OneShot
 from discreet.adaptive.noise_reduction import geometric_levels
 from discreet.adaptive.paths import OutputPath, StatisticsPath
+from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
-from discreet.adaptive.threshold_stop import Query, ThresholdStop, split_task
+from discreet.adaptive.threshold_stop import ThresholdStop, split_task
 from discreet.checks import between, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.losses import Squared
@@ -109,7 +110,7 @@ def _untested(
     affordable = [plan for plan in plans if plan.reserved[0] <= cap]
     if affordable:
         return min(affordable, key=price)
-    if certificate is not None:
+    if certificate is not None and certificate.path.levels:  # refuses a cap below every level
         return certificate  # the data may still allow a stop before the cap
     raise BudgetTooSmall(
         f"The target needs epsilon = {min(map(price, plans)):.3g} by public facts, more than "

@@ -19,9 +19,9 @@ import numpy as np
 from discreet.accounting import Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.discrete import discrete_laplace
-from discreet.adaptive.outcome import Costs, Outcome, Step
+from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import OutputPath, StatisticsPath
-from discreet.adaptive.threshold_stop import SIZE_KNOWN, Query
+from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible
@@ -148,8 +148,21 @@ class Doubling:
 
         return accepts
 
-    def run(self, source: Source, random: Randomness) -> Outcome:
-        """Release and test model after model, each with fresh noise."""
+    def run(
+        self,
+        source: Source,
+        random: Randomness,
+        *,
+        release_last: bool = False,
+        watch: Watch = unwatched,
+    ) -> Outcome:
+        """Release and test model after model, each with fresh noise.
+
+        Parameters
+        ----------
+        source, random, release_last, watch
+            As for :meth:`ThresholdStop.run`.
+        """
         query = self.query.prepare(self.query.task.problem.bound(source))
         accepts, steps = self._tester(random), []
         for k in range(1, self.count + 1):
@@ -157,10 +170,11 @@ class Doubling:
             weights = next(replace(self.path, levels=(level,)).models(source, random))
             met, model = accepts(query(weights)), (2.0**k - 1) * self.first
             steps.append(Step(model + self._tests(k), met))
+            watch(steps[-1])
             if met:
                 break
         return Outcome(
-            weights=np.array(weights) if met else None,
+            weights=np.array(weights) if met or release_last else None,
             guarantee=self.costs.guarantee(model + self._tests(k), random),
             eps_model=model,
             eps_test=self._tests(k),

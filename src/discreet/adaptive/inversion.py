@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from discreet.accounting import Budget, Guarantee, epsilon_at
 from discreet.accounting import events as event
-from discreet.adaptive.outcome import Outcome, Step
+from discreet.adaptive.outcome import Outcome, Step, Watch, unwatched
 from discreet.adaptive.quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.task import Task
 from discreet.algorithms import OutputPerturbation, Plan, SufficientStatistics
@@ -178,13 +178,22 @@ class OneShot:
         """The guarantee, known in advance."""
         return self.inner.guarantee
 
-    def run(self, source: Source, random: Randomness) -> Outcome:
-        """Release once."""
+    def run(
+        self,
+        source: Source,
+        random: Randomness,
+        *,
+        release_last: bool = False,
+        watch: Watch = unwatched,
+    ) -> Outcome:
+        """Release once; ``release_last`` changes nothing, as there is always a model."""
         release = self.inner.run(source, random)
+        step = Step(self.epsilon, True, self.target)
+        watch(step)
         return Outcome(
             weights=release.weights,
             guarantee=release.guarantee,
             eps_model=self.epsilon,
             eps_test=0.0,
-            steps=(Step(self.epsilon, True, self.target),),
+            steps=(step,),
         )

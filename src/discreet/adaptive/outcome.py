@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.accounting import Event, Guarantee
@@ -22,6 +23,18 @@ class Step:
     bound: float | None = None
 
 
+Watch = Callable[[Step], None]
+"""Called with every step as soon as it is decided.
+
+Steps are part of the output: the first of them are a function of all, and a
+run that is cut short has shown no more than a whole run would.
+"""
+
+
+def unwatched(step: Step) -> None:
+    """Let a step pass: what runs call when nobody watches."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """A model that meets the target, or none; and what the run cost either way.
@@ -29,8 +42,8 @@ class Outcome:
     Parameters
     ----------
     weights
-        The model, or None when no level met the target. There is no fallback
-        to a model without noise.
+        The model. None when no level met the target, unless the last one was
+        asked for. There is no fallback to a model without noise.
     guarantee
         Ex-post, with what was reserved.
     eps_model, eps_test
@@ -48,7 +61,7 @@ class Outcome:
     @property
     def status(self) -> str:
         """``"met"`` or ``"not-met"``."""
-        return "not-met" if self.weights is None else "met"
+        return "met" if self.steps[-1].accepted else "not-met"
 
 
 @dataclass(frozen=True)

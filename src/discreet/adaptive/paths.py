@@ -26,6 +26,7 @@ from discreet.adaptive.noise_reduction import (
 from discreet.adaptive.task import Task
 from discreet.algorithms.base import solver_error
 from discreet.algorithms.second_moments import SecondMoments
+from discreet.algorithms.sufficient_statistics import stein_strength
 from discreet.algorithms.trust_region import trust_region
 from discreet.checks import one_of
 from discreet.data import Source
@@ -106,6 +107,23 @@ class StatisticsPath:
         rounding = 8 * unit_roundoff() * moments.capacity * p
         return moments.l2_sensitivity(neighbours) + rounding
 
+    @cached_property
+    def scales(self) -> tuple[float, ...]:
+        """Scale of the noise at every level, in scaled units."""
+        if self.noise == "brownian":
+            return tuple(self.sensitivity / math.sqrt(2 * cost) for cost in costs_of(self))
+        return tuple(self.sensitivity / level for level in self.levels)
+
+    def _spread(self, scale: float) -> tuple[float, float]:
+        """Return standard deviations of the noise on matrix and vector, in real units."""
+        p, unit = self.moments.dimension, self.moments.row_scale
+        size = p * (p + 3) // 2
+        each = {"laplace": math.sqrt(2.0), "gamma": math.sqrt(size + 1), "brownian": 1.0}
+        vector = each[self.noise] * scale
+        # Laplace noise is halved off the diagonal, where nearly all entries are.
+        matrix = scale if self.noise == "laplace" else vector
+        return matrix * unit**2, vector * unit * self.moments.label_scale
+
     def statistics(self, source: Source, random: Randomness) -> Iterator[tuple[Array, Array]]:
         """Yield the noisy matrix and vector of every level, in real units."""
         moments, p = self.moments, self.moments.dimension
@@ -135,10 +153,18 @@ class StatisticsPath:
         return IntegerLaplaceReduction(weights, self.levels)
 
     def models(self, source: Source, random: Randomness) -> Iterator[Array]:
-        """Yield the exact minimiser over the ball of every noisy objective."""
-        ridge = self.task.strength * np.eye(self.moments.dimension)
-        for matrix, vector in self.statistics(source, random):
-            yield trust_region(matrix + ridge, vector, self.task.radius)
+        """Yield the minimiser over the ball of every noisy objective, shrunk as noise calls for.
+
+        The strength is chosen from released values by Stein's estimate, so it
+        is post-processing. Without it the models of noisy levels lie far out
+        on the ball's surface, and levels are spent until they come back.
+        """
+        task, eye = self.task, np.eye(self.moments.dimension)
+        for scale, (matrix, vector) in zip(
+            self.scales, self.statistics(source, random), strict=True
+        ):
+            strength = stein_strength(matrix, vector, *self._spread(scale), least=task.strength)
+            yield trust_region(matrix + strength * eye, vector, task.radius)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,19 @@ from discreet.algorithms.minimize import minimise
 from discreet.checks import integer, positive
 from discreet.data import Rows, gamma
 from discreet.errors import Incompatible, MissingBound
-from discreet.losses import Logistic, Squared
+from discreet.losses import (
+    CappedLogistic,
+    Huber,
+    HuberisedHinge,
+    Logistic,
+    SmoothedQuantile,
+    Squared,
+)
 from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
 from discreet.types import Array
 
+_LOSSES = (Squared, Logistic, CappedLogistic, HuberisedHinge, Huber, SmoothedQuantile)
 _LOGISTIC = float(lambertw(math.exp(-1.0)).real)  # sup of -m f'(m) for the logistic loss
 
 
@@ -39,8 +47,8 @@ class Task:
     row_l1
         Public bound on the l1 norm of bounded rows, where it is the honest one.
     n_max
-        Under ``add-remove``, a public number the rows do not exceed; twice the
-        declared size by default.
+        A public number the rows do not exceed; by default their number or,
+        under ``add-remove``, twice the declared size.
 
     Examples
     --------
@@ -64,10 +72,12 @@ class Task:
                 "n_rows is not set. Accuracy targets are per row, so they need a declared size. "
                 "Pass n_rows=..., a number the rows are not below."
             )
-        if problem.loss.outputs != 1 or not math.isfinite(problem.loss.regularity(
-            label=problem.bounding.label_bound, reach=1.0).smoothness):  # fmt: skip
+        # privacy: the ball and the range of losses below are wrong for losses that fall below 0
+        if not isinstance(problem.loss, _LOSSES):
+            known = ", ".join(loss.name for loss in _LOSSES)
             raise Incompatible(
-                f"Accuracy targets need a smooth loss of one output; {problem.loss.name!r} is not."
+                f"Accuracy targets need a smooth loss of one output that is never negative; "
+                f"{problem.loss.name!r} is not known to be one. Known are {known}."
             )
         if not (isinstance(problem.regularizer, Zero) and isinstance(problem.constraint, AllSpace)):
             raise Incompatible(
@@ -86,9 +96,9 @@ class Task:
     @property
     def most(self) -> int:
         """Public number that the rows do not exceed."""
-        if self.problem.neighbours != "add-remove":
-            return self.n
-        return 2 * self.n if self.n_max is None else self.n_max
+        if self.n_max is not None:
+            return self.n_max
+        return 2 * self.n if self.problem.neighbours == "add-remove" else self.n
 
     @property
     def weight(self) -> float:
@@ -114,14 +124,14 @@ class Task:
 
     @cached_property
     def loss_range(self) -> tuple[float, float]:
-        """Range of one row's loss over the ball."""
+        """Range of the loss of one row of weight 1 over the ball."""
         reach, loss = self.radius * self.problem.row_norm, self.problem.loss
         if isinstance(loss, Logistic):
             # privacy: the upper end exceeds the width, and it is what an absolute target needs
-            return self.weight * math.log1p(math.exp(-reach)), self.weight * _softplus(reach)
+            return math.log1p(math.exp(-reach)), _softplus(reach)
         if isinstance(loss, Squared):
-            return 0.0, self.weight * (reach + self.problem.bounding.label_bound) ** 2 / 2
-        return 0.0, self.weight * (self._start + self.lipschitz / self.weight * self.radius)
+            return 0.0, (reach + self.problem.bounding.label_bound) ** 2 / 2
+        return 0.0, self._start + self.lipschitz / self.weight * self.radius
 
     @cached_property
     def lipschitz(self) -> float:
@@ -139,7 +149,8 @@ class Task:
     @property
     def rounding(self) -> float:
         """Bound on the floating-point error of a sum of losses over the rows."""
-        return 8 * self.most * self.loss_range[1] * gamma(4096 + self.problem.dimension + 32)
+        top = self.weight * self.loss_range[1]
+        return 8 * self.most * top * gamma(4096 + self.problem.dimension + 32)
 
     def project(self, weights: Array) -> Array:
         """Return the nearest point of the ball."""
@@ -149,7 +160,7 @@ class Task:
         """Return the objective, rows that overflow counted at the upper end."""
         ridge = 0.5 * self.strength * float(weights @ weights)
         value = rows.objective(self.problem.loss, weights)[0]
-        return ridge + min(value, self.most * self.loss_range[1])
+        return ridge + min(value, self.most * self.weight * self.loss_range[1])
 
     def minimiser(self, rows: Rows, tolerance: float) -> Array:
         """Return a point of the ball whose gradient is certified to that tolerance."""

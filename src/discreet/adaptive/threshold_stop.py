@@ -16,111 +16,16 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import ZCDP, Approximate, Event, Pure
-from discreet.adaptive.above_threshold import METRICS, AboveThreshold, Sensitivity
+from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.noise_reduction import FLOATING_POINT
-from discreet.adaptive.outcome import Costs, Outcome, Step
+from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path, costs_of
+from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.adaptive.task import Task
-from discreet.algorithms.base import solver_error
-from discreet.checks import between, one_of, positive
-from discreet.data import Rows, Source
+from discreet.checks import between, positive
+from discreet.data import Source
 from discreet.errors import Incompatible
-from discreet.losses import Squared
 from discreet.noise import Randomness
-from discreet.types import Array
-
-SIZE_KNOWN = "there are no more rows than the declared largest number"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Query:
-    """The quantity that has to become small, and how one row moves it.
-
-    Parameters
-    ----------
-    task
-        Of the rows that are tested.
-    metric
-        ``"excess-risk"``, ``"loss"`` (of the task; squared residuals with
-        predictions clipped to the label range) or ``"error-rate"`` (share of
-        rows on the wrong side).
-    target
-        Per row.
-    """
-
-    task: Task
-    metric: str
-    target: float
-
-    def __post_init__(self) -> None:
-        one_of("metric", self.metric, METRICS)
-        positive("target", self.target)
-        if self.metric == "error-rate" and self.task.problem.loss.target != "sign":
-            raise Incompatible("error-rate needs a classifier of two classes. Use 'loss'.")
-
-    @cached_property
-    def tolerance(self) -> float:
-        """Largest gradient at the computed optimum."""
-        task = self.task
-        return max(1e-6 * task.lipschitz, 4 * solver_error(task.problem))
-
-    @property
-    def solver_gap(self) -> float:
-        """How far above the optimum the computed one may be."""
-        return self.tolerance**2 / (2 * self.task.strength)
-
-    @property
-    def _range(self) -> tuple[float, float]:
-        """Range of what one row contributes."""
-        if self.metric == "error-rate":
-            return 0.0, self.task.weight
-        if self.metric == "loss" and isinstance(self.task.problem.loss, Squared):
-            # Clipped predictions are off by at most the label range, whatever the weights.
-            return 0.0, 2.0 * self.task.weight * self.task.problem.bounding.label_bound**2
-        return self.task.loss_range
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """Of the query on the sum scale, rounding and solver included."""
-        lo, hi = self._range
-        found = Sensitivity.of(
-            self.metric, self.task.problem.neighbours, lo=lo, hi=hi, target=self.target
-        )
-        rounding = self.task.rounding
-        shared = self.solver_gap if self.metric == "excess-risk" else 0.0
-        return found.inflated(shared + 2 * rounding, 4 * rounding)
-
-    @property
-    def level(self) -> float:
-        """What the query is compared with, on the sum scale."""
-        if self.metric == "excess-risk":
-            return self.task.n * self.target - self.solver_gap
-        return 0.0
-
-    def prepare(self, rows: Rows) -> Any:
-        """Return the query as a function of the model; it reads ``rows``."""
-        task = self.task
-        if self.metric == "excess-risk":
-            best = task.value(rows, task.minimiser(rows, self.tolerance))
-            return lambda w: task.value(rows, w) - best
-        mass = float(rows.weight.sum())
-        if self.metric == "loss" and isinstance(task.problem.loss, Squared):
-            limit = task.problem.bounding.label_bound
-            return lambda w: _clipped_loss(rows, w, limit) - self.target * mass
-        if self.metric == "loss":
-            ridge = 0.5 * task.strength
-            return lambda w: task.value(rows, w) - ridge * float(w @ w) - self.target * mass
-        return lambda w: _errors(rows, w) - self.target * mass
-
-
-def _clipped_loss(rows: Rows, weights: Array, limit: float) -> float:
-    """Return the sum of half squared residuals of predictions clipped to the label range."""
-    return float(rows.weight @ (np.clip(rows.X @ weights, -limit, limit) - rows.y) ** 2) / 2
-
-
-def _errors(rows: Rows, weights: Array) -> float:
-    """Return the weight of rows on the wrong side; a row at zero counts as wrong."""
-    return float(rows.weight @ (rows.y * (rows.X @ weights) <= 0.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +76,12 @@ class ThresholdStop:
             raise Incompatible(
                 "Excess risk is measured against the optimum of the training rows, so it cannot "
                 "be tested on separate rows. Use metric 'loss' or 'error-rate'."
+            )
+        # privacy: the range of a row's loss is that over the ball the models lie in
+        if self.query.task.radius < self.path.task.radius:
+            raise Incompatible(
+                "The query's ball is smaller than that of the models, so their losses would leave "
+                "the range its noise is calibrated to. Give both tasks the same n_max."
             )
 
     @cached_property
@@ -235,9 +146,28 @@ class ThresholdStop:
         }
 
     def run(
-        self, source: Source, random: Randomness, *, validation: Source | None = None
+        self,
+        source: Source,
+        random: Randomness,
+        *,
+        validation: Source | None = None,
+        release_last: bool = False,
+        watch: Watch = unwatched,
     ) -> Outcome:
-        """Release model after model until a test passes."""
+        """Release model after model until a test passes.
+
+        Parameters
+        ----------
+        source, random
+            The rows, and where noise comes from.
+        validation
+            The rows that are tested, if they are separate.
+        release_last
+            Whether to release the last model if no test passed; it costs no
+            more than to say that none did.
+        watch
+            Called with every step as soon as it is decided.
+        """
         if self.validation != (validation is not None):
             raise Incompatible("validation rows and validation=True belong together.")
         tested = self.query.task.problem.bound(source if validation is None else validation)
@@ -247,12 +177,13 @@ class ThresholdStop:
         for level, weights in zip(self.path.levels, models, strict=True):
             met = tester.accepts(query(weights))
             steps.append(Step(self._total(level, self.rule.epsilon), met))
+            watch(steps[-1])
             if met:
                 break
         test = self.rule.epsilon if met else self.rule.epsilon_without_stop
         return Outcome(
-            # privacy: without a stop there is no model; the exact minimiser never leaves
-            weights=np.array(weights) if met else None,
+            # privacy: never the exact minimiser; the last noisy model is paid for in full
+            weights=np.array(weights) if met or release_last else None,
             guarantee=self.costs.guarantee(self._total(level, test), random),
             eps_model=level,
             eps_test=test,
@@ -261,7 +192,7 @@ class ThresholdStop:
 
 
 def split_task(task: Task, n_rows: int) -> Task:
-    """Return the task of a part of the rows, for validation.
+    """Return the task of a part of the rows, with the ball of the whole.
 
     >>> from discreet.algorithms import Problem
     >>> from discreet.losses import Squared
@@ -271,4 +202,5 @@ def split_task(task: Task, n_rows: int) -> Task:
     >>> split_task(Task(problem=problem, strength=1.0), 20).n
     20
     """
-    return replace(task, problem=replace(task.problem, n_rows=n_rows), n_max=None)
+    # privacy: under add-remove all rows may fall into one part
+    return replace(task, problem=replace(task.problem, n_rows=n_rows), n_max=task.most)

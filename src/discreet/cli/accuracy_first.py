@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,12 @@ error-rate    the share of rows classified wrongly, tested on the data
 losses are in the scaled domain: features and labels in [-1, 1]. The cap is
 reserved before the file is read; what is spent is known after the run and is
 printed next to it. If the target cannot be met within the cap, no model is
-written and the exit code is 1; what was spent is printed all the same.
+written (but see --release-last) and the exit code is 1; what was spent is
+printed all the same.
+
+in a terminal every level is shown as soon as it is decided, with what a stop
+there costs. The decisions are part of the result and paid for with it; a run
+that is interrupted has cost no more than the last level shown.
 """
 
 
@@ -58,13 +64,23 @@ def add(verbs: Any) -> None:
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
     parser.add_argument("--seed", type=int, help="for tests only: the result is NOT private")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument(
+        "--release-last",
+        action="store_true",
+        help="write the last model even if it missed the target; costs the same",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    shown.add_argument(
+        "--progress", action="store_true", help="show the levels even if stderr is no terminal"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Run, write the model if there is one, and say what it cost."""
     from discreet import AccuracyFirst
+    from discreet.adaptive.outcome import unwatched
 
     for path in (args.out, args.plot):
         check_output(path)
@@ -86,6 +102,7 @@ def run(args: argparse.Namespace) -> None:
         confidence=args.confidence,
         method=args.method,
         validation=args.validation,
+        release_last=args.release_last,
         random_state=args.seed,
     )
     X, y, total = _read(args.data, schema, args.target, progress)
@@ -94,23 +111,19 @@ def run(args: argparse.Namespace) -> None:
         # Rows that count for nothing were left out, so the fit must hold for one more or less.
         inner.set_params(neighbours="add-remove", n_rows=total)
     progress("fitting")
-    model.fit(X, y)
+    live = args.progress or (sys.stderr.isatty() and not args.quiet)
+    model.fit(X, y, watch=(lambda step: say(_line(step, args.metric))) if live else unwatched)
     if blanks:
         # privacy: the declared size is the true one, so only zero-out may be claimed
         model.guarantee_ = replace(model.guarantee_, neighbours="zero-out")
-    for step in model.outcome_.steps:
-        error = "" if step.bound is None else f", certified {args.metric} {step.bound:.3g}"
-        progress(f"  epsilon {step.epsilon:.4g}{error}: {'stop' if step.accepted else 'go on'}")
     if args.plot is not None:
         path_plot(args.plot, model)
         progress(f"path drawn in {args.plot}")
     print(model.summary_)
     print(model.guarantee_)
-    if model.status_ != "met":
-        raise NotCertified(
-            "the target was not met, so no model was written. Raise --max-epsilon or allow a "
-            "larger --accuracy; what was spent stays spent."
-        )
+    missed = "Raise --max-epsilon or allow a larger --accuracy; what was spent stays spent."
+    if model.outcome_.weights is None:
+        raise NotCertified(f"the target was not met, so no model was written. {missed}")
     fitted = model.estimator_
     fitted.guarantee_ = model.guarantee_
     if blanks:
@@ -122,6 +135,14 @@ def run(args: argparse.Namespace) -> None:
         | {"schema": schema.to_dict(), "target": args.target, "accuracy_first": released},
     )
     progress(f"model written to {args.out}")
+    if model.status_ != "met":
+        raise NotCertified(f"the model that was written did not meet the target. {missed}")
+
+
+def _line(step: Any, metric: str) -> str:
+    """Say what was decided at a level and what a stop there costs."""
+    error = "" if step.bound is None else f", certified {metric} {step.bound:.3g}"
+    return f"  epsilon {step.epsilon:.4g}{error}: {'stop' if step.accepted else 'go on'}"
 
 
 def path_plot(path: Path, model: Any) -> None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Guarantee
 from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
+from discreet.adaptive.outcome import Watch, unwatched
 from discreet.algorithms import Problem
 from discreet.checks import between
 from discreet.data import ArraySource
@@ -33,8 +34,8 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     The target belongs to the estimator's ridge objective in the scaled domain
     (features and labels in [-1, 1], half squared residuals), per row. If no
-    level up to the cap meets it, no model is released: ``status_`` says
-    ``"not-met"`` and ``guarantee_`` what the attempt cost.
+    level up to the cap meets it, ``status_`` says ``"not-met"`` and
+    ``guarantee_`` what the attempt cost; by default no model is released.
 
     Parameters
     ----------
@@ -71,6 +72,9 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     row_l1
         Public bound on the l1 norm of bounded rows, intercept included, where
         it is much below ``sqrt(n_features)`` times the row norm. Ridge only.
+    release_last
+        Whether the last model of the path is released when none met the
+        target. It costs the same, and nothing is promised about its accuracy.
     random_state
         None draws from the operating system; a seed makes the run repeatable
         and not private.
@@ -108,6 +112,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         margin: float | None = None,
         validation: float | None = None,
         row_l1: float | None = None,
+        release_last: bool = False,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -120,6 +125,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.margin = margin
         self.validation = validation
         self.row_l1 = row_l1
+        self.release_last = release_last
         self.random_state = random_state
 
     # From configuration to a plan: no data here.
@@ -136,6 +142,8 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         inner = self.estimator
         bounds = inner._declared_bounds(n_features)
         if inner._labels == "classes":
+            if bounds.classes is not None:
+                _check_two(np.unique(np.asarray(bounds.classes)))
             bounds = replace(bounds, classes=(0, 1))
         return self._plan(self._task(inner, bounds, n_features, n_rows))
 
@@ -171,19 +179,23 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # The rows.
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, watch: Watch = unwatched) -> Self:
         """Run until the target is met or the cap is reached.
 
         Parameters
         ----------
         X, y
             Rows and labels, as the estimator takes them.
+        watch
+            Called with every :class:`~discreet.adaptive.Step` of the path as
+            soon as it is decided, to show progress. Steps are part of what the
+            run releases and pays for.
 
         Returns
         -------
         self
             With ``status_``, ``guarantee_``, ``outcome_``, ``summary_`` and, if
-            the target was met, the model ``estimator_``.
+            one was released, the model ``estimator_``.
         """
         if not isinstance(self.estimator, PrivateEstimator):
             raise Incompatible("AccuracyFirst needs a private estimator of this library.")
@@ -196,7 +208,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         random = as_randomness(self.random_state)
         task = self._task(inner, bounds, X.shape[1], X.shape[0])
         plan = self._plan(task)
-        outcome = self._run(plan, X, y, random)
+        outcome = self._run(plan, X, y, random, watch)
         self.n_features_in_ = inner.n_features_in_
         if hasattr(inner, "feature_names_in_"):
             self.feature_names_in_ = inner.feature_names_in_
@@ -215,9 +227,10 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.summary_ = self._summary(outcome, plan.reserved[0])
         return self
 
-    def _run(self, plan: AccuracyPlan, X: Any, y: Any, random: Randomness) -> Outcome:
+    def _run(self, plan: AccuracyPlan, X: Any, y: Any, random: Randomness, watch: Watch) -> Outcome:
+        last = bool(self.release_last)
         if not (isinstance(plan, ThresholdStop) and plan.validation):
-            return plan.run(ArraySource(X, y), random)
+            return plan.run(ArraySource(X, y), random, release_last=last, watch=watch)
         problem, held = plan.path.task.problem, plan.query.task.n
         if problem.neighbours == "add-remove":
             # privacy: a coin per row; a cut by position would shift with every removed row
@@ -227,7 +240,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             apart = np.zeros(X.shape[0], dtype=bool)
             apart[np.random.default_rng(0).permutation(X.shape[0])[:held]] = True  # public places
         parts = [ArraySource(X[mask], y[mask]) for mask in (~apart, apart)]
-        return plan.run(parts[0], random, validation=parts[1])
+        return plan.run(parts[0], random, validation=parts[1], release_last=last, watch=watch)
 
     def _summary(self, outcome: Outcome, reserved: float) -> str:
         spent, names = outcome.guarantee.epsilon, {
@@ -239,16 +252,19 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"Meets {what} (confidence {self.confidence:.0%}) at epsilon {spent:.3g}, of at "
                 f"most {reserved:.3g} reserved."
             )
+        model = "no model was released"
+        if outcome.weights is not None:
+            model = "the last model was released, with no promise about its accuracy"
         return (
             f"Does not meet {what} within the cap: epsilon {spent:.3g} of {reserved:.3g} reserved "
-            "was spent and no model was released."
+            f"was spent and {model}."
         )
 
-    # The model, once there is one.
+    # The model, if one was released.
 
     def _fitted(self) -> PrivateEstimator:
         check_is_fitted(self, "status_")
-        if self.status_ != "met":
+        if self.outcome_.weights is None:
             raise NotCertified(
                 "The target was not met, so there is no model. Raise max_epsilon or allow a "
                 "larger target; what was spent stays spent."
@@ -256,28 +272,28 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.estimator_
 
     def predict(self, X: Any) -> Any:
-        """Return the predictions of the model that met the target."""
+        """Return the predictions of the released model."""
         return self._fitted().predict(X)
 
     @available_if(lambda self: hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
-        """Return the scores of the model that met the target."""
+        """Return the scores of the released model."""
         scores: Array = self._fitted().decision_function(X)
         return scores
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the model that met the target."""
+        """Return the probabilities of the released model."""
         found: Array = self._fitted().predict_proba(X)
         return found
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the score of the model that met the target; it is a function of these rows."""
+        """Return the score of the released model; it is a function of these rows."""
         return float(self._fitted().score(X, y))
 
     @property
     def classes_(self) -> Any:
-        """Classes of the model that met the target."""
+        """Classes of the released model."""
         return self._fitted().classes_
 
     def __getstate__(self) -> dict[str, Any]:
@@ -298,6 +314,18 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _check_two(classes: Any) -> None:
+    """Refuse any number of classes but two."""
+    if len(classes) < 2:
+        raise InvalidData("y holds one class only. Declare bounds=Bounds(classes=...).")
+    if len(classes) > 2:
+        raise InvalidData(
+            "Only binary classification is supported. The type of the target is multiclass, but "
+            "sensitivities and quantiles of accuracy targets are worked out for two classes. Ask "
+            "for one class against the rest, or name epsilon and fit the estimator itself."
+        )
+
+
 def _two_classes(inner: Any, bounds: Bounds, y: Any) -> tuple[Bounds, Any, tuple[str, ...]]:
     """Return bounds and labels for classes 0 and 1, and what is assumed about their names."""
     check_classification_targets(y)
@@ -313,13 +341,7 @@ def _two_classes(inner: Any, bounds: Bounds, y: Any) -> tuple[Bounds, Any, tuple
         )
     else:
         classes = np.unique(np.asarray(bounds.classes))
-    if len(classes) < 2:
-        raise InvalidData("y holds one class only. Declare bounds=Bounds(classes=...).")
-    if len(classes) > 2:
-        raise InvalidData(
-            "Only binary classification is supported. The type of the target is multiclass; "
-            "accuracy targets are worked out for two classes."
-        )
+    _check_two(classes)
     if not np.isin(seen, classes).all():
         raise InvalidData("y holds labels that are not among the declared bounds.classes.")
     inner.classes_ = classes
