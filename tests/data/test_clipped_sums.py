@@ -177,3 +177,14 @@ def test_geometric_median_gradient() -> None:
     rows = Rows(np.ones((2, 1)), y)
     with ClippedSums(rows, EuclideanDistance(dim=2)) as sums:
         np.testing.assert_allclose(sums.full(np.zeros((1, 2)), 1.0), [[-0.6, -0.8]], rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_norms_of_float32_rows_are_bounds(kind: str) -> None:
+    X = np.random.default_rng(7).normal(size=(200, 50)).astype(np.float32)
+    rows = Rows(X if kind == "dense" else sp.csr_array(X), np.ones(200))
+    exact = [sum(Fraction(float(v)) ** 2 for v in row) for row in X]
+    assert all(Fraction(a) ** 2 >= b for a, b in zip(rows.norms, exact, strict=True))
+    # Norms in float32, rounded outwards as if they were float64, would not be.
+    short = np.sqrt(np.einsum("ij,ij->i", X, X)) * (1.0 + 58 * 2.0**-53)
+    assert any(Fraction(float(a)) ** 2 < b for a, b in zip(short, exact, strict=True))

@@ -12,10 +12,14 @@ keep the positions of rows, all chunks but one are bit-for-bit the same. When
 positions may shift, margins are computed row by row in a fixed order, so that
 a row's ``c`` does not depend on where it stands. This takes elementwise
 functions of numpy and scipy to give equal results for equal arguments.
+
+With numba installed, sums over enough rows are taken by the kernels of
+:mod:`discreet.data.compiled`, for which the same holds.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -28,13 +32,17 @@ import scipy.sparse as sp
 
 from discreet.checks import positive
 from discreet.data.blocks import Total, gamma, one_blas_thread, slices
+from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.norms import norms_of, outwards
 from discreet.data.rows import Rows
 from discreet.losses import Loss
 from discreet.types import Array, unit_roundoff
 
-BLOCKS = 16
+BLOCKS = 4
 """Blocks in a chunk, which is what one thread works on at a time."""
+
+PATIENCE = 2**32
+"""Values read before a kernel is compiled, about as long as compiling takes."""
 
 MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
@@ -96,6 +104,10 @@ class ClippedSums:
         The loss.
     shifting
         Whether the positions of rows may differ between neighbours.
+    work
+        Public number of values that all sums together will read: a kernel is
+        compiled at once if that pays, or never. By default values are counted,
+        unless ``shifting``, when their number is secret and numpy does it all.
 
     Examples
     --------
@@ -106,27 +118,38 @@ class ClippedSums:
     array([-0.6, -0.3])
     """
 
-    def __init__(self, rows: Rows, loss: Loss, *, shifting: bool = False) -> None:
+    def __init__(
+        self, rows: Rows, loss: Loss, *, shifting: bool = False, work: float | None = None
+    ) -> None:
         self.rows = rows
         self.loss = loss
         self.shifting = shifting
         self._block = cache_rows(rows.dimension, sparse=rows.sparse)
-        # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic.
         self._local = threading.local()
-        norms = self._norms()
+        norms = rows.norms
         self._inverse = np.full(rows.n_rows, np.inf)
+        # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic.
         np.divide(1.0 - 8.0 * unit_roundoff(), norms, out=self._inverse, where=norms > 0.0)
         # A blank row is all zeros, so weights 0 and 1 need no product.
         plain = bool(np.isin(rows.weight, (0.0, 1.0)).all())
         self._weight = None if plain else rows.weight
         self._clip, self._cap, self._floor = 0.0, self._inverse, self._inverse
+        self._kernel: Kernel | None = None
+        # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
+        self._patience = PATIENCE if work is None and not shifting else math.inf
+        if work is not None and work >= PATIENCE:
+            self._kernel = kernel_for(loss, rows.X)
         self._resources = ExitStack()
         self._pool: ThreadPoolExecutor | None = None
+        self._helpers = 0
 
     def __enter__(self) -> Self:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         self._resources.enter_context(one_blas_thread())
-        self._pool = self._resources.enter_context(ThreadPoolExecutor(min(8, cores)))
+        # The thread that asks works too.
+        self._helpers = min(8, cores) - 1
+        if self._helpers:
+            self._pool = self._resources.enter_context(ThreadPoolExecutor(self._helpers))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -150,20 +173,46 @@ class ClippedSums:
             self._cap = positive("clip", clip) * self._inverse
             self._clip, self._floor = clip, -self._cap
         n_rows = self.rows.n_rows if index is None else len(index)
+        self._patience -= n_rows * self.rows.dimension
+        if self._patience < 0:
+            self._kernel, self._patience = kernel_for(self.loss, self.rows.X), math.inf
         chunks = slices(n_rows, BLOCKS * self._block)
+        todo, lock, total = iter(enumerate(chunks)), threading.Lock(), Total(w.shape)
+        done: dict[int, tuple[Array, int]] = {}
+        added = short = 0
 
-        def one(chunk: slice) -> tuple[Array, int]:
-            return self._chunk(chunk, index, w, count)
+        def work() -> None:
+            nonlocal added, short
+            while True:
+                with lock:
+                    number, chunk = next(todo, (-1, None))
+                if chunk is None:
+                    return
+                part = self._chunk(chunk, index, w, count)
+                with lock:
+                    done[number] = part
+                    # Chunks are added in their order, whichever is ready first.
+                    while added in done:
+                        ready, inside = done.pop(added)
+                        total.add(ready)
+                        added, short = added + 1, short + inside
 
-        total, short = Total(w.shape), 0
-        run = map if self._pool is None or len(chunks) < 2 else self._pool.map
-        for part, inside in run(one, chunks):
-            total.add(part)
-            short += inside
+        helpers = []
+        if self._pool is not None:
+            helpers = [self._pool.submit(work) for _ in chunks[1 : self._helpers + 1]]
+        work()
+        for helper in helpers:
+            helper.result()
         return total.value(), short
 
     def _chunk(self, chunk: slice, index: Index | None, w: Array, count: bool) -> tuple[Array, int]:
         """Return the sum over a chunk, block after block in order."""
+        if self._kernel is not None:
+            y, weight = self.rows.y, self.rows.weight
+            weighted, block = self._weight is not None, self._block
+            return self._kernel(
+                w, y, weight, self._cap, index, chunk, block=block, weighted=weighted, count=count
+            )
         out, short = np.zeros(w.shape), 0
         for start in range(chunk.start, chunk.stop, self._block):
             s = slice(start, min(start + self._block, chunk.stop))
@@ -184,19 +233,12 @@ class ClippedSums:
         """Return slopes whose product with the row has at most the norm of the clip."""
         cap = self._cap[pick]
         if slope.ndim == 1:
-            return np.asarray(np.minimum(np.maximum(slope, self._floor[pick]), cap))
+            cut = np.maximum(slope, self._floor[pick])
+            return np.asarray(np.minimum(cut, cap, out=cut))
         size = norms_of(slope) * outwards(slope.shape[1])
         # privacy: 0/0 counts as 1; a longer row is scaled down onto its cap.
         scale = np.divide(cap, size, out=np.ones_like(cap), where=size > cap)
         return np.asarray(slope * scale[:, None])
-
-    def _norms(self) -> Array:
-        """Return upper bounds on the norms of the rows as they are stored."""
-        if self.rows.sparse or self.rows.X.dtype == np.float64:
-            return self.rows.norms
-        parts = [norms_of(np.asarray(self._rows(s))) for s in slices(self.rows.n_rows, self._block)]
-        # privacy: norms computed in float32 could be too small to be bounds.
-        return np.concatenate(parts) * outwards(self.rows.dimension)
 
     def _rows(self, pick: slice | Index) -> Any:
         if self.rows.sparse:

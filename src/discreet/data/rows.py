@@ -31,7 +31,7 @@ class Rows:
     Parameters
     ----------
     X
-        Dense float64 in C order, or CSR.
+        Dense float64 or float32 in C order, or CSR.
     y
         Encoded labels, as :meth:`Loss.attach` returned them.
     weight
@@ -208,8 +208,15 @@ def _size(w: Array) -> float:
 
 
 def _norms(X: Any) -> Array:
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else norms_of(X) ** 2
-    return np.asarray(np.sqrt(np.asarray(squares).ravel()) * outwards(X.shape[1]))
+    # privacy: in float64 whatever is stored; norms computed in float32 could be too small.
+    if sp.issparse(X):
+        wide = X.astype(np.float64, copy=False)
+        norms = np.sqrt(np.asarray(wide.multiply(wide).sum(axis=1)).ravel())
+    else:
+        norms = np.empty(X.shape[0])
+        for s in slices(X.shape[0], block_rows(X.shape[1], sparse=False)):
+            norms[s] = norms_of(X[s].astype(np.float64, copy=False))
+    return np.asarray(norms * outwards(X.shape[1]))
 
 
 def _times(weight: Array, values: Array) -> Array:

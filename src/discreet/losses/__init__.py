@@ -28,6 +28,7 @@ LOSSES: dict[str, Loss] = {
         Poisson(),
         Softmax(),
         EuclideanDistance(),
+        SquaredVector(),
     )
 }
 """Every loss by name, with its default parameters."""

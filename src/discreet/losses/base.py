@@ -17,6 +17,7 @@ import numpy as np
 from discreet.accounting.terms import LossTerms
 from discreet.checks import positive
 from discreet.errors import Incompatible, MissingBound
+from discreet.losses.scalar import ScalarSlope
 from discreet.types import Array
 
 Target: TypeAlias = Literal["real", "sign", "index", "count", "vector"]
@@ -159,6 +160,14 @@ class Loss(ABC):
             f"{self.name} does not say where its slope reaches a level, so its gradient cannot be "
             "clipped exactly. Define slope_inverse(level, y), or do without a clip."
         )
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]] | None:
+        """Return the slope as a function ``(z, y, *parameters)`` of numbers, and the parameters.
+
+        Compiled kernels are made from it. It may use arithmetic, comparisons, ``abs`` and
+        :func:`discreet.losses.scalar.exp`. None, the default, leaves the loss to numpy.
+        """
+        return None
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return the labels with whatever else the loss needs to know of each row."""

@@ -12,7 +12,17 @@ from scipy.special import expit, logit
 from discreet.checks import between
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array
+
+
+def _slope(z: float, y: float, cap: float, knot: float) -> float:
+    m = y * z
+    small: float = exp(-abs(m))
+    right = cap * small
+    top = small if m > 0.0 else 1.0
+    size = right if m > knot else top / (1.0 + small)
+    return -y * (cap if m < -knot else size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +79,9 @@ class CappedLogistic(Loss):
         m, t, c = y * z, self._knot, self.cap
         right = c * np.exp(-np.maximum(m, t))
         return -y * np.where(m < -t, c, np.where(m > t, right, expit(-m)))
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _slope, (self.cap, self._knot)
 
     def curvature(self, z: Array, y: Array) -> Array:
         m, t, c = y * z, self._knot, self.cap

@@ -10,7 +10,13 @@ import numpy as np
 
 from discreet.checks import integer
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.scalar import ScalarSlope
 from discreet.types import Array
+
+
+def _absolute_slope(z: float, y: float) -> float:
+    below = -1.0 if z < y else 0.0
+    return 1.0 if z > y else below
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,9 @@ class Absolute(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return np.sign(z - y)
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _absolute_slope, ()
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.zeros_like(z)

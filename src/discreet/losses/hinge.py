@@ -10,7 +10,17 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.scalar import ScalarSlope
 from discreet.types import Array
+
+
+def _hinge_slope(z: float, y: float) -> float:
+    return -y if y * z < 1.0 else 0.0
+
+
+def _huberised_slope(z: float, y: float, width: float) -> float:
+    share = (1.0 + width - y * z) / (2.0 * width)
+    return -y * min(max(share, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,9 @@ class Hinge(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return np.where(y * z < 1.0, -y, 0.0)
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _hinge_slope, ()
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.zeros_like(z)
@@ -84,6 +97,9 @@ class HuberisedHinge(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return -y * self._share(z, y)
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _huberised_slope, (self.width,)
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.where(np.abs(1.0 - y * z) < self.width, 0.5 / self.width, 0.0)

@@ -9,7 +9,12 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.scalar import ScalarSlope
 from discreet.types import Array
+
+
+def _slope(z: float, y: float, threshold: float) -> float:
+    return min(max(z - y, -threshold), threshold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +49,9 @@ class Huber(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return np.clip(z - y, -self.threshold, self.threshold)
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _slope, (self.threshold,)
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.where(np.abs(z - y) < self.threshold, 1.0, 0.0)

@@ -9,7 +9,15 @@ import numpy as np
 from scipy.special import expit, logit
 
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
+from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array
+
+
+def _slope(z: float, y: float) -> float:
+    m = y * z
+    small: float = exp(-abs(m))
+    top = small if m > 0.0 else 1.0
+    return -y * top / (1.0 + small)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,15 @@ class Logistic(Loss):
         return np.logaddexp(0.0, -y * z)
 
     def slope(self, z: Array, y: Array) -> Array:
-        return np.asarray(-y * expit(-y * z))
+        # In place: the kernels of gradient methods call it on many short blocks.
+        flip = -y
+        out = np.asarray(flip * z, dtype=np.float64)
+        expit(out, out=out)
+        out *= flip
+        return out
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _slope, ()
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.asarray(expit(z) * expit(-z))

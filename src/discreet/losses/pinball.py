@@ -10,7 +10,17 @@ import numpy as np
 
 from discreet.checks import between, positive
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.scalar import ScalarSlope
 from discreet.types import Array
+
+
+def _slope(z: float, y: float, quantile: float) -> float:
+    above = 1.0 - quantile if z > y else 0.0
+    return -quantile if z < y else above
+
+
+def _smoothed_slope(z: float, y: float, quantile: float, width: float) -> float:
+    return min(max((z - y) / width, -quantile), 1.0 - quantile)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +53,9 @@ class Quantile(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return np.where(z < y, -self.quantile, np.where(z > y, 1.0 - self.quantile, 0.0))
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _slope, (self.quantile,)
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.zeros_like(z)
@@ -89,6 +102,9 @@ class SmoothedQuantile(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return np.clip((z - y) / self.width, -self.quantile, 1.0 - self.quantile)
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _smoothed_slope, (self.quantile, self.width)
 
     def curvature(self, z: Array, y: Array) -> Array:
         t = (z - y) / self.width

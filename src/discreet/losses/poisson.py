@@ -11,7 +11,13 @@ import numpy as np
 from discreet.checks import positive
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array
+
+
+def _slope(z: float, y: float, limit: float) -> float:
+    rate: float = exp(min(max(z, -limit), limit))
+    return rate - y
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +59,9 @@ class Poisson(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return np.exp(np.clip(z, -self.limit, self.limit)) - y
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _slope, (self.limit,)
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.where(np.abs(z) < self.limit, np.exp(np.clip(z, -self.limit, self.limit)), 0.0)

@@ -8,7 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
+from discreet.losses.scalar import ScalarSlope
 from discreet.types import Array
+
+
+def _slope(z: float, y: float) -> float:
+    return z - y
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class Squared(Loss):
 
     def slope(self, z: Array, y: Array) -> Array:
         return z - y
+
+    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
+        return _slope, ()
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.ones_like(z)

@@ -1,0 +1,187 @@
+"""Kernels of clipped sums compiled with numba, when it is installed (extra ``compiled``).
+
+A kernel reads each row once: a few rows at a time it takes margins, slopes,
+clips them and adds the rows up, while these are in the nearest cache. float32
+is storage only, every number is computed in float64. Kernels are compiled in
+memory, once per loss and process; nothing is written to disk.
+
+Rounding is bounded as :func:`discreet.data.clipped_sums.sum_rounding` says: a
+block of rows is summed on its own, then added to the chunk. Slopes are computed
+in the order the loss writes them, so equal margins give equal slopes. Only a
+margin is summed in the order the compiler likes best, and that order depends on
+the length of the row alone, never on its position.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.losses import Loss
+from discreet.losses.scalar import ScalarSlope, exp
+from discreet.types import Array
+
+# privacy: a margin may be summed in any order and products may be fused with additions, both
+# within the rounding bound. No flag assumes finite values or allows approximations.
+_REORDER = {"reassoc", "contract", "nsz"}
+_FUSE = {"contract"}
+
+
+def kernel_for(loss: Loss, X: Any) -> Kernel | None:
+    """Return the kernel of a loss on these rows; None without numba or a scalar slope.
+
+    >>> from discreet.losses import Softmax
+    >>> kernel_for(Softmax(), np.zeros((1, 1))) is None
+    True
+    """
+    slope = loss.scalar_slope()
+    # Sparse products of scipy are compiled already, and no slower.
+    if slope is None or not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
+        return None
+    try:
+        return Kernel(*slope, X)
+    except ImportError:
+        return None
+
+
+def tile_rows(dimension: int) -> int:
+    """Return the rows a kernel keeps in the nearest cache, from public values only.
+
+    >>> tile_rows(100), tile_rows(10_000)
+    (40, 4)
+    """
+    return max(4, min(64, 2**12 // max(dimension, 1) // 4 * 4))
+
+
+class Kernel:
+    """Clipped sums over chunks of the same rows.
+
+    Parameters
+    ----------
+    slope, parameters
+        See :meth:`discreet.losses.Loss.scalar_slope`.
+    X
+        Dense rows, float64 or float32.
+
+    Examples
+    --------
+    >>> from discreet.losses import Squared
+    >>> kernel = Kernel(*Squared().scalar_slope(), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    >>> total, short = kernel(
+    ...     np.zeros(2), -np.ones(2), np.ones(2), np.array([0.2, 1.0]), None, slice(0, 2),
+    ...     block=16, weighted=False, count=True)
+    >>> total.round(6), short
+    (array([0.6, 1.8]), 1)
+    """
+
+    def __init__(self, slope: ScalarSlope, parameters: tuple[float, ...], X: Any) -> None:
+        self._run = _compiled(slope)
+        self._parameters = tuple(float(value) for value in parameters)
+        self._X, self._tile = X, tile_rows(X.shape[1])
+
+    def __call__(
+        self,
+        w: Array,
+        y: Array,
+        weight: Array,
+        cap: Array,
+        index: npt.NDArray[np.int64] | None,
+        chunk: slice,
+        *,
+        block: int,
+        weighted: bool,
+        count: bool,
+    ) -> tuple[Array, int]:
+        """Return the sum over a chunk, block after block, and how many rows were not clipped.
+
+        ``cap`` is the largest slope of each row. Rows are counted on request,
+        blank ones not at all.
+        """
+        rows, how = (self._X, y, weight, cap), (block, self._tile, weighted, count)
+        total, short = self._run(rows, index, how, self._parameters, w, chunk.start, chunk.stop)
+        return total, int(short)
+
+
+@cache
+def _compiled(slope: ScalarSlope) -> Any:
+    """Return the compiled sum for one slope; the types of its arguments are found as it runs."""
+    from numba import njit
+
+    _register()
+    # privacy: slopes in strict arithmetic, so a row's slope does not depend on its neighbours in
+    # a vector register.
+    slope_of = njit(fastmath=False, error_model="numpy")(slope)
+    margins_of = njit(fastmath=_REORDER)(_margins)
+    combine = njit(fastmath=_FUSE)(_combine)
+
+    @njit(nogil=True, fastmath=False, error_model="numpy")
+    def run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
+        X, y, weight, caps = rows
+        block, tile, weighted, count = how
+        total, part, short = np.zeros(w.shape[0]), np.empty(w.shape[0]), 0
+        at, c, label, cap = np.empty(tile, np.int64), np.empty(tile), np.empty(tile), np.empty(tile)
+        for first in range(start, stop, block):
+            # privacy: a block is summed on its own, as the rounding bound takes it.
+            part[:] = 0.0
+            last = min(first + block, stop)
+            for row in range(first, last, tile):
+                n = min(tile, last - row)
+                for i in range(n):
+                    if index is None:
+                        at[i] = row + i
+                    else:
+                        at[i] = index[row + i]
+                    label[i], cap[i] = y[at[i]], caps[at[i]]
+                margins_of(X, at, n, w, c)
+                for i in range(n):
+                    c[i] = slope_of(c[i], label[i], *slopes)
+                if weighted:
+                    for i in range(n):
+                        c[i] *= weight[at[i]]
+                if count:
+                    for i in range(n):
+                        short += weight[at[i]] > 0.0 and -cap[i] <= c[i] <= cap[i]
+                for i in range(n):
+                    # privacy: written so that a slope that is not a number ends at the cap too.
+                    low = c[i] if c[i] < cap[i] else cap[i]
+                    c[i] = low if low > -cap[i] else -cap[i]
+                combine(X, at, n, c, part)
+            for j in range(w.shape[0]):
+                total[j] += part[j]
+        return total, short
+
+    return run
+
+
+@cache
+def _register() -> None:
+    """Let slopes call :func:`discreet.losses.scalar.exp`, in strict arithmetic like their own."""
+    from numba.extending import register_jitable
+
+    register_jitable(fastmath=False, error_model="numpy")(exp)
+
+
+def _margins(X: Any, at: Any, n: int, w: Any, out: Any) -> None:
+    for i in range(n):
+        x, z = X[at[i]], 0.0
+        # privacy: one row at a time, so that its margin does not depend on its position.
+        for j in range(w.shape[0]):
+            z += x[j] * w[j]
+        out[i] = z
+
+
+def _combine(X: Any, at: Any, n: int, c: Any, out: Any) -> None:
+    whole = n // 4 * 4
+    # Four rows at a time, because the sum is read and written once for all of them.
+    for i in range(0, whole, 4):
+        x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
+        c0, c1, c2, c3 = c[i], c[i + 1], c[i + 2], c[i + 3]
+        for j in range(out.shape[0]):
+            out[j] += (c0 * x0[j] + c1 * x1[j]) + (c2 * x2[j] + c3 * x3[j])
+    for i in range(whole, n):
+        x = X[at[i]]
+        for j in range(out.shape[0]):
+            out[j] += c[i] * x[j]
