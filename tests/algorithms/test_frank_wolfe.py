@@ -18,13 +18,14 @@ from discreet.accounting import (
     BoundedRange,
     Budget,
     Composed,
+    Pure,
     epsilon_at,
     gaussian_multiplier,
     zcdp_epsilon,
 )
 from discreet.algorithms import FrankWolfe, Problem
 from discreet.algorithms.bounded_range import per_round
-from discreet.algorithms.frank_wolfe_common import iterate, rounded_rows
+from discreet.algorithms.frank_wolfe_common import TYPICAL, iterate, rounded_rows
 from discreet.algorithms.frank_wolfe_polytope import FrankWolfePlan
 from discreet.algorithms.frank_wolfe_sparse import (
     SquaredSteps,
@@ -34,12 +35,13 @@ from discreet.algorithms.frank_wolfe_sparse import (
 )
 from discreet.algorithms.sampling_tree import SamplingTree, SignedSampler, log_pair
 from discreet.algorithms.vertices import vertices_of
-from discreet.data import ArraySource, Rows
+from discreet.data import ArraySource, Rows, gamma
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import Hinge, Huber, Logistic, Loss, Softmax, Squared, SquaredVector
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
 from discreet.sets import (
+    AllSpace,
     Box,
     ConvexSet,
     GroupBall,
@@ -173,17 +175,46 @@ def test_the_scale_does_not_shrink_with_the_number_of_rows() -> None:
     assert small.scale == pytest.approx(large.scale, rel=1e-5)  # type: ignore[union-attr]
 
 
-def test_default_steps_are_a_quarter_of_the_best() -> None:
+def test_default_steps_are_best_at_the_usual_curvature() -> None:
     task = problem(n_rows=5000, n_features=1000, neighbours="zero-out")
     plan = FrankWolfe().plan(task, BUDGET)
     assert isinstance(plan, FrankWolfePlan)
     kappa = plan.range / 5000 * math.log(2000) / math.sqrt(8 * 0.0243559704)
-    assert plan.steps == math.ceil((4 * plan.curvature / kappa) ** (2 / 3) / 4)
-    excess = {
-        t: FrankWolfe(steps=t).plan(task, BUDGET).expected_excess
-        for t in (plan.steps, 4 * plan.steps, 16 * plan.steps)
-    }
-    assert excess[4 * plan.steps] == min(excess.values())
+    assert plan.steps == math.ceil((4 * plan.curvature / TYPICAL / kappa) ** (2 / 3)) == 14
+
+    def excess(steps: int, curvature: float, budget: Budget = BUDGET) -> float:
+        other = FrankWolfe(steps=steps).plan(task, budget)
+        assert isinstance(other, FrankWolfePlan)
+        noise = other.expected_excess - 2 * 5000 * other.curvature / (steps + 1)
+        return 2 * 5000 * curvature / (steps + 1) + noise
+
+    # Six times as many or as few are worse, at that curvature; eight times as many are best at
+    # the largest one.
+    for budget in (BUDGET, Budget(1.0)):
+        steps = FrankWolfe().plan(task, budget).steps
+        usual = [
+            excess(t, plan.curvature / TYPICAL, budget) for t in (steps // 4, steps, steps * 4)
+        ]
+        assert min(usual) == usual[1]
+    worst = {t: excess(t, plan.curvature) for t in (14, 8 * 14, 64 * 14)}
+    assert min(worst, key=lambda t: worst[t]) == 8 * 14
+
+
+def test_a_fitting_ball_grows_with_the_steps() -> None:
+    free = problem(Logistic(), n_rows=20_000, n_features=1000, constraint=AllSpace())
+    ball = FrankWolfe().fitting_ball(free, BUDGET)
+    plan = FrankWolfe().plan(replace(free, constraint=ball), BUDGET)
+    assert isinstance(plan, FrankWolfePlan)
+    assert plan.reach == pytest.approx(math.sqrt(plan.steps), rel=0.02)
+    # Where both rules meet, there is one step for every twelve units of rows over noise.
+    ratio = 20_000 * math.sqrt(8 * 0.0243559704) / (2 * plan.slope * math.log(2000))
+    assert plan.steps == pytest.approx(ratio / 12, abs=1.0)
+    # Steps may be given, and larger entries of rows mean smaller weights.
+    given = FrankWolfe(steps=9).fitting_ball(replace(free, intercept=2.0), BUDGET)
+    assert given == L1Ball(radius=1.5)
+    # Without asking, the ball does not depend on the budget.
+    plans = [FrankWolfe().plan(free, Budget(epsilon, 1e-6)) for epsilon in (0.1, 8.0)]
+    assert plans[0].problem == plans[1].problem
 
 
 def test_the_step_rule_converges_and_a_constant_one_does_not() -> None:
@@ -239,6 +270,31 @@ def test_no_edit_moves_scores_beyond_the_range(
             worst = max(worst, float(np.ptp(one - two)))
     assert worst <= plan.range
     assert worst > 0.5 * plan.range  # so half of the claimed range would be caught
+
+
+def test_rounding_covers_margins_that_depend_on_the_position_of_a_row() -> None:
+    # The same row has other margins at other positions of a block: products are added in another
+    # order. Under add-remove all later rows move, and all their slopes may change.
+    rng = np.random.default_rng(21)
+    points = 1e6 * rng.choice([-1.0, 1.0], size=(2, 65))
+    task = problem(
+        Logistic(),
+        n_features=65,
+        neighbours="add-remove",
+        constraint=VertexPolytope(points=tuple(map(tuple, points))),
+    )
+    plan = FrankWolfe(steps=3).plan(task, BUDGET)
+    assert isinstance(plan, FrankWolfePlan)
+    x = rng.uniform(-1, 1, 65)
+    x -= points[0] * ((x @ points[0]) / (points[0] @ points[0]))  # a margin near 0: steep slopes
+    sums = [math.fsum(x * points[0])]
+    for order in [np.arange(65), np.arange(65)[::-1], rng.permutation(65)]:
+        sums.append(float(np.cumsum((x * points[0])[order])[-1]))
+    slopes = Logistic().slope(np.array(sums), np.ones(4))
+    assert np.ptp(sums) > 0
+    assert rounded_rows(task) * float(np.ptp(slopes)) * 65e6 <= plan.rounding
+    # The rounding of the sums alone would not cover it.
+    assert np.ptp(slopes) > gamma(16384 + 65 + 32)
 
 
 def history_law(plan: FrankWolfePlan, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -317,6 +373,44 @@ def test_a_pure_budget_uses_permute_and_flip() -> None:
     assert plan.pure
     assert plan.eta == 0.5
     assert epsilon_at(plan.guarantee.event, 0.0) == 2.0
+
+
+def flipped(x: np.ndarray) -> np.ndarray:
+    """The law of permute-and-flip, by going through all orders."""
+    law = np.zeros(len(x))
+    for order in itertools.permutations(range(len(x))):
+        left = 1.0
+        for j in order:
+            law[j] += left * math.exp(x[j] - x.max()) / math.factorial(len(x))
+            left *= 1.0 - math.exp(x[j] - x.max())
+    return law
+
+
+def divergence(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+
+def test_permute_and_flip_is_not_accounted_as_bounded_range() -> None:
+    budget = Budget(1.0, 0.02)
+    plan = FrankWolfe(steps=1, noise="permute-and-flip").plan(problem(), budget)
+    assert isinstance(plan, FrankWolfePlan)
+    assert plan.pure
+
+    def worst(eta: float) -> float:
+        gaps = itertools.product(np.linspace(0, 3, 7), repeat=2)
+        moves = list(itertools.product((0.0, eta), repeat=3))
+        starts = [np.array([0.0, -a, -b]) for a, b in gaps]
+        pairs = [(flipped(x), flipped(x + move)) for x in starts for move in moves]
+        return max(divergence(p, q, 1.0) for p, q in pairs)
+
+    assert worst(plan.eta) <= 0.02
+    # What the exponential mechanism may have would cost it more than the budget.
+    assert worst(per_round(budget, 1)[0]) > 0.02
+    # Many rounds: four times the concentrated cost, or a sum of epsilons.
+    many, event = per_round(BUDGET, 100, bounded=False)
+    assert many == pytest.approx(per_round(BUDGET, 100)[0] / 2)
+    assert event.delta(1.0) <= 1e-6
+    assert per_round(Budget(1.0, 1e-12), 2, bounded=False) == (0.5, Pure(1.0))
 
 
 def test_trees_draw_from_the_exact_law() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -177,6 +178,19 @@ def test_scales_of_votes() -> None:
     assert votes("gumbel", Budget(2.0)).scale == pytest.approx(20.0, rel=1e-6)
     for noise in ("laplace", "gaussian", "gumbel"):
         assert votes(noise).event.delta(1.0) <= 1e-6 * (1 + 1e-9)
+
+
+def test_scales_of_laplace_noise_are_rounded_up() -> None:
+    # 2 / 0.7 in float64 is below the real quotient, and so would be the noise.
+    assert Fraction(2 / 0.7) * Fraction(0.7) < 2
+    for epsilon in (0.7, 1.3, 1.9):
+        budget = Budget(2 * epsilon, 2e-6)
+        votes = selector("votes", budget, size=1, noise="laplace")
+        stable = selector("stability", budget, size=1)
+        assert isinstance(votes, Votes)
+        assert isinstance(stable, Stability)
+        assert Fraction(votes.scale) * Fraction(votes.setting.budget.epsilon) >= 2
+        assert Fraction(stable.scale) * Fraction(stable.setting.budget.epsilon) >= 1
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gumbel", "gaussian"])

@@ -169,3 +169,23 @@ def test_probabilities_of_several_classes_add_up() -> None:
     assert model.coef_.shape == (3, 5)
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(900))
     assert (model.predict_log_proba(X) <= 0).all()
+
+
+def test_probabilities_far_away_are_still_probabilities() -> None:
+    X, y = planted(300, 5)
+    bounds = Bounds(features=(-1, 1), classes=(0, 1, 2))
+    model = PrivateSparseLogisticRegression(bounds=bounds, steps=2, random_state=0)
+    model.fit(X, np.digitize(y, [-0.1, 0.1]))
+    model.coef_[:] = -1.0  # all three classes are as unlikely
+    chances = model.predict_proba(np.full((1, 5), 1e4))
+    assert chances == pytest.approx(np.full((1, 3), 1 / 3), abs=1e-3)
+
+
+def test_the_default_radius_follows_the_steps_and_a_given_one_is_kept() -> None:
+    bounds = Bounds(features=(-1, 1), classes=(0, 1))
+    for radius, steps, expected in ((None, 16, 4.0), (None, 25, 5.0), (2.0, 16, 2.0)):
+        model = PrivateSparseLogisticRegression(bounds=bounds, steps=steps, radius=radius)
+        assert model.plan(100, 1000).problem.constraint.radius(101) == pytest.approx(expected)
+    more = PrivateSparseLogisticRegression(bounds=bounds, epsilon=8.0).plan(100, 10_000)
+    less = PrivateSparseLogisticRegression(bounds=bounds, epsilon=0.5).plan(100, 10_000)
+    assert more.problem.constraint.radius(101) > 2 * less.problem.constraint.radius(101)

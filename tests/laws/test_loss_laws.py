@@ -20,6 +20,7 @@ from discreet.losses import (
     Quantile,
     SmoothedQuantile,
     Softmax,
+    SquaredVector,
 )
 from discreet.types import Array
 
@@ -34,6 +35,7 @@ VARIANTS: list[Loss] = [
     Softmax(n_classes=2),
     Softmax(n_classes=6),
     EuclideanDistance(dim=3),
+    SquaredVector(dim=3),
 ]
 PLAIN = [*LOSSES.values(), *VARIANTS]
 SCALAR = [loss for loss in PLAIN if loss.outputs == 1]
@@ -55,7 +57,8 @@ def labels(loss: Loss, n: int, rng: np.random.Generator) -> Array:
         case "count":
             y = rng.choice([0.0, 1.0, 2.0, LABEL], n)
         case "vector":
-            y = rng.normal(size=(n, loss.outputs))
+            y = rng.normal(size=(n, loss.outputs)) * rng.choice([0.1, 1.0, 10.0], n)[:, None]
+            y *= np.minimum(1.0, LABEL / np.linalg.norm(y, axis=1))[:, None]
         case "real":
             y = rng.choice([-LABEL, LABEL, 0.0, 0.3, -1.1], n)
     norms = rng.choice([0.0, 1e-3, 0.5, 1.0, 2.0, 30.0], n)
@@ -189,6 +192,10 @@ def test_declared_constants_are_tight(loss: Loss) -> None:
         if loss.target == "index" and loss.outputs > 2:
             z = np.concatenate([z, [[REACH, REACH] + [-REACH] * (loss.outputs - 2)]])
             y = np.concatenate([y, [0.0]])
+        if loss.target == "vector":  # labels on the other side of the furthest predictions
+            axis = np.eye(loss.outputs)[:1]
+            z = np.concatenate([z[:-1], REACH * axis, -REACH * axis])
+            y = np.concatenate([y[:-1], -LABEL * axis, LABEL * axis])
     r = loss.regularity(label=LABEL, reach=REACH)
     slope, curvature = loss.slope(z, y), loss.curvature(z, y)
     norm = np.abs(slope) if z.ndim == 1 else np.linalg.norm(slope, axis=1)
@@ -297,3 +304,19 @@ def test_slope_inverse_is_where_the_slope_crosses(loss: Loss) -> None:
     assert (left[at > -np.inf] <= (level + slack)[at > -np.inf]).all()
     assert (right[at < np.inf] >= (level - slack)[at < np.inf]).all()
     assert np.isfinite(at).any()
+
+
+@pytest.mark.parametrize("loss", ALL, ids=named)
+def test_scalar_slope_is_the_slope(loss: Loss) -> None:
+    given = loss.scalar_slope()
+    if given is None:
+        assert loss.outputs > 1 or isinstance(loss, Clipped)
+        return
+    slope, parameters = given
+    z, y = sample(loss, 2000, seed=13)
+    z[:4] = 1e4, -1e4, 1e300, -1e300
+    pairs = zip(z.tolist(), y.tolist(), strict=True)
+    found = np.array([slope(*pair, *parameters) for pair in pairs])
+    expected = loss.slope(z, y)
+    size = np.maximum(np.abs(expected), loss.offset() * np.abs(expected + y) * 0.5)
+    assert (np.abs(found - expected) <= 16 * 2.0**-53 * size + 1e-300).all()

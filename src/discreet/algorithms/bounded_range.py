@@ -3,7 +3,8 @@
 A choice by the exponential mechanism whose log-weights move by amounts within
 ``eta`` of each other is ``eta``-bounded-range. Rounds of it compose by zero-
 concentrated privacy (``eta**2 / 8`` each) or by the privacy loss distribution
-of the worst bounded-range mechanism, whichever allows more.
+of the worst bounded-range mechanism, whichever allows more. Permute-and-flip is
+not bounded-range; its rounds cost ``eta**2 / 2`` each, or add up their epsilons.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MOST_ROUNDS = 24
 """Rounds up to which the privacy loss distribution may beat zCDP; it costs time to try."""
 
 
-def per_round(budget: Budget, rounds: int) -> tuple[float, Event]:
+def per_round(budget: Budget, rounds: int, *, bounded: bool = True) -> tuple[float, Event]:
     """Return the largest ``eta`` each round may have, and the event of all rounds.
 
     Parameters
@@ -28,6 +29,9 @@ def per_round(budget: Budget, rounds: int) -> tuple[float, Event]:
         What all rounds together may cost. Without a delta, epsilons add up.
     rounds
         Number of choices, each free to depend on the ones before.
+    bounded
+        Whether each choice is ``eta``-bounded-range, as the exponential
+        mechanism is, or only ``eta``-private, as permute-and-flip is.
 
     References
     ----------
@@ -47,6 +51,10 @@ def per_round(budget: Budget, rounds: int) -> tuple[float, Event]:
     if budget.delta == 0:
         return budget.epsilon / rounds, Pure(budget.epsilon)
     rho = rho_of(budget)
+    if not bounded:
+        # privacy: without bounded range a choice costs eta**2 / 2, four times as much.
+        eta, plain = math.sqrt(2 * rho / rounds) * (1 - 2.0**-50), budget.epsilon / rounds
+        return (eta, ZCDP(rho)) if eta > plain else (plain, Pure(budget.epsilon))
     eta = math.sqrt(8 * rho / rounds) * (1 - 2.0**-50)
     better = _by_distribution(budget, rounds, eta) if rounds <= MOST_ROUNDS else eta
     if better <= eta:

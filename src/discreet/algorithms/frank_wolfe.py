@@ -27,10 +27,10 @@ from typing import ClassVar, Literal
 
 from discreet.accounting import Budget
 from discreet.algorithms.base import Problem, norm_guess_of
-from discreet.algorithms.frank_wolfe_common import NAME
+from discreet.algorithms.frank_wolfe_common import NAME, largest_entry
 from discreet.algorithms.frank_wolfe_gaussian import GaussianFrankWolfePlan
 from discreet.algorithms.frank_wolfe_polytope import FrankWolfePlan
-from discreet.algorithms.vertices import Vertices, vertices_of
+from discreet.algorithms.vertices import vertices_of
 from discreet.checks import integer, nonnegative, one_of
 from discreet.errors import Incompatible, MissingBound
 from discreet.regularizers import Zero
@@ -38,6 +38,7 @@ from discreet.sets import AllSpace, L1Ball
 
 Choice = Literal["exponential", "permute-and-flip", "gaussian"]
 CHOICES = ("exponential", "permute-and-flip", "gaussian")
+AnyPlan = FrankWolfePlan | GaussianFrankWolfePlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +48,8 @@ class FrankWolfe:
     Parameters
     ----------
     steps
-        Number of steps, public. By default a quarter of the number that
-        minimises the worst-case bound, which does better in practice.
+        Number of steps, public. By default the number that minimises the bound
+        on the excess at a usual curvature, far below the worst one.
     noise
         ``"exponential"`` (the exponential mechanism), ``"permute-and-flip"`` or
         ``"gaussian"``. By default the first for polytopes, the second for
@@ -85,28 +86,41 @@ class FrankWolfe:
     norm_guess: float | None = None
     strength: float | None = None
 
-    def plan(self, problem: Problem, budget: Budget) -> FrankWolfePlan | GaussianFrankWolfePlan:
+    def plan(self, problem: Problem, budget: Budget) -> AnyPlan:
         """Calibrate a run from public values."""
-        problem = self._bounded(problem)
         if self.steps is not None:
             integer("steps", self.steps)
         if self.stale is not None:
             nonnegative("stale", self.stale)
-        vertices = None
-        if problem.loss.outputs == 1:
-            vertices = vertices_of(problem.constraint, problem.dimension)
-        usual = "permute-and-flip" if budget.delta == 0 else "exponential"
-        noise = one_of("noise", self.noise or (usual if vertices else "gaussian"), CHOICES)
-        if noise == "gaussian":
-            return self._gaussian(problem, budget)
-        if vertices is None:
-            raise Incompatible(
-                f"noise={noise!r} chooses among vertices, and {problem.constraint.name!r} weights "
-                f"of {problem.loss.outputs} output(s) have none to list. Use noise='gaussian'."
-            )
-        return self._polytope(problem, budget, vertices, noise == "permute-and-flip")
+        if isinstance(problem.constraint, AllSpace):
+            ball = L1Ball(radius=norm_guess_of(problem, self.norm_guess))
+            problem = replace(problem, constraint=ball)
+        self._check(problem)
+        return self._counted(self._draft(problem, budget))
 
-    def _bounded(self, problem: Problem) -> Problem:
+    def fitting_ball(self, problem: Problem, budget: Budget) -> L1Ball:
+        """Return an l1 ball that the steps can make use of, from public values.
+
+        Its radius is the root of the number of steps over the largest entry of
+        a row: the curvature grows with the square of the radius, and steps have
+        to make up for it. Meant for losses whose slope does not grow with it.
+
+        >>> from discreet.losses import Logistic
+        >>> from discreet.types import Bounds
+        >>> problem = Problem(loss=Logistic(), bounds=Bounds(features=(-1, 1), classes=(0, 1)),
+        ...                   n_features=1000, n_rows=5000)
+        >>> FrankWolfe(steps=16).fitting_ball(problem, Budget(1.0, 1e-6))
+        L1Ball(radius=4.0)
+        """
+        peak = largest_entry(problem)
+        ball = L1Ball(radius=1.0 / peak)
+        # The steps grow as a small power of the radius, so this settles soon.
+        for _ in range(12):
+            steps = self.plan(replace(problem, constraint=ball), budget).steps
+            ball = L1Ball(radius=math.sqrt(steps) / peak)
+        return ball
+
+    def _check(self, problem: Problem) -> None:
         if self.strength is not None:
             raise Incompatible("frank-wolfe has no ridge term. Shrink the constraint set instead.")
         if not isinstance(problem.regularizer, Zero):
@@ -114,9 +128,6 @@ class FrankWolfe:
                 "frank-wolfe minimises the loss alone; leave the regularizer empty and shrink the "
                 "constraint set instead."
             )
-        if isinstance(problem.constraint, AllSpace):
-            ball = L1Ball(radius=norm_guess_of(problem, self.norm_guess))
-            problem = replace(problem, constraint=ball)
         if not math.isfinite(problem.constraint.radius(problem.dimension)):
             raise Incompatible(
                 "frank-wolfe needs a bounded set. Pass constraint=L1Ball(radius=...)."
@@ -135,23 +146,27 @@ class FrankWolfe:
                 f"frank-wolfe needs a smooth loss; {problem.loss.name!r} has corners. Use its "
                 "smoothed form."
             )
-        return problem
 
-    def _polytope(
-        self, problem: Problem, budget: Budget, vertices: Vertices, pure: bool
-    ) -> FrankWolfePlan:
-        draft = FrankWolfePlan(problem, budget, vertices, self.steps or 1, pure, self.stale)
-        if self.steps is None:
-            draft = replace(draft, steps=draft.default_steps())
-        return draft
+    def _counted(self, draft: AnyPlan) -> AnyPlan:
+        return replace(draft, steps=draft.default_steps() if self.steps is None else self.steps)
 
-    def _gaussian(self, problem: Problem, budget: Budget) -> GaussianFrankWolfePlan:
-        if budget.delta == 0:
+    def _draft(self, problem: Problem, budget: Budget) -> AnyPlan:
+        """Return a plan of one step."""
+        vertices = None
+        if problem.loss.outputs == 1:
+            vertices = vertices_of(problem.constraint, problem.dimension)
+        usual = "permute-and-flip" if budget.delta == 0 else "exponential"
+        noise = one_of("noise", self.noise or (usual if vertices else "gaussian"), CHOICES)
+        if noise == "gaussian":
+            if budget.delta == 0:
+                raise Incompatible(
+                    "frank-wolfe with Gaussian noise needs delta > 0. Pass delta, or a polytope as "
+                    "the constraint."
+                )
+            return GaussianFrankWolfePlan(problem, budget, 1)
+        if vertices is None:
             raise Incompatible(
-                "frank-wolfe with Gaussian noise needs delta > 0. Pass delta, or a polytope as "
-                "the constraint."
+                f"noise={noise!r} chooses among vertices, and {problem.constraint.name!r} weights "
+                f"of {problem.loss.outputs} output(s) have none to list. Use noise='gaussian'."
             )
-        draft = GaussianFrankWolfePlan(problem, budget, self.steps or 1)
-        if self.steps is None:
-            draft = replace(draft, steps=draft.default_steps())
-        return draft
+        return FrankWolfePlan(problem, budget, vertices, 1, noise == "permute-and-flip", self.stale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from discreet.algorithms.base import SIDE_CHANNELS, Problem
@@ -16,9 +17,27 @@ MOST_ROWS = 2**20
 """Rows that rounding is paid for under add-remove, where the true number is secret."""
 
 
+TYPICAL = 24.0
+"""How far the curvature of usual problems lies below its bound, for the default steps.
+
+Chosen on synthetic problems, see ``benchmarks/frank_wolfe.py steps``. Real rows
+are sparse and their slopes small, so a step gains more than its bound says.
+"""
+
+
 def adjacency(problem: Problem) -> int:
     """Return how many bounded rows' worth of change a neighbour can make."""
     return 2 if problem.neighbours == "replace-one" else 1
+
+
+def largest_entry(problem: Problem) -> float:
+    """Return the largest entry of a bounded row, intercept included."""
+    bounds = problem.bounds
+    # privacy: declared ranges are mapped into [-1, 1]; a norm bounds every entry.
+    body = 1.0 if bounds.features is not None else math.inf
+    if bounds.row_norm is not None:
+        body = min(body, bounds.row_norm)
+    return max(body, problem.intercept)
 
 
 def rounded_rows(problem: Problem) -> int:

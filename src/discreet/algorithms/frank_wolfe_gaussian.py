@@ -14,6 +14,7 @@ from discreet.algorithms.base import Problem, Release, sealed
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
     NAME,
+    TYPICAL,
     adjacency,
     assumptions,
     iterate,
@@ -38,8 +39,11 @@ class GaussianFrankWolfePlan:
         """How far one row moves the computed gradient of the sum."""
         rows = rounded_rows(self.problem)
         block = block_rows(self.problem.dimension, sparse=True)
-        lipschitz = MARGIN * self.problem.terms.lipschitz
-        return lipschitz * (adjacency(self.problem) + 2.0 * rows * gamma(block + 32))
+        terms, dim = self.problem.terms, self.problem.dimension
+        # privacy: sums are rounded, and so is the margin of a row that moved to another position.
+        margin = terms.smoothness * self.problem.constraint.radius(dim) * gamma(dim + 8)
+        rounding = 2.0 * rows * (terms.lipschitz * gamma(block + 32) + margin)
+        return MARGIN * (adjacency(self.problem) * terms.lipschitz + rounding)
 
     @cached_property
     def _multiplier(self) -> float:
@@ -68,10 +72,10 @@ class GaussianFrankWolfePlan:
         return self.problem.constraint.gaussian_width(self.problem.dimension)
 
     def default_steps(self) -> int:
-        """Return a quarter of the steps that minimise the bound on the excess."""
+        """Return the steps that minimise the bound on the excess at usual curvature."""
         assert self.problem.n_rows is not None
         noise = self.sensitivity * self._multiplier * self.width / self.problem.n_rows
-        return max(1, math.ceil(math.pow(2.0 * self.curvature / noise, 2.0 / 3.0) / 4.0))
+        return max(1, math.ceil(math.pow(2.0 * self.curvature / TYPICAL / noise, 2.0 / 3.0)))
 
     @property
     def guarantee(self) -> Guarantee:

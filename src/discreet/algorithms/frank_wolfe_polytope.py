@@ -15,9 +15,11 @@ from discreet.algorithms.bounded_range import per_round, rho_of
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
     NAME,
+    TYPICAL,
     adjacency,
     assumptions,
     iterate,
+    largest_entry,
     rounded_rows,
 )
 from discreet.algorithms.frank_wolfe_sparse import (
@@ -52,12 +54,7 @@ class FrankWolfePlan:
     @cached_property
     def peak(self) -> float:
         """Largest entry of a bounded row, intercept included."""
-        bounds = self.problem.bounds
-        # privacy: declared ranges are mapped into [-1, 1]; a norm bounds every entry.
-        body = 1.0 if bounds.features is not None else math.inf
-        if bounds.row_norm is not None:
-            body = min(body, bounds.row_norm)
-        return max(body, self.problem.intercept)
+        return largest_entry(self.problem)
 
     @property
     def reach(self) -> float:
@@ -95,11 +92,13 @@ class FrankWolfePlan:
     @cached_property
     def curvature(self) -> float:
         """Curvature constant of the mean loss over the polytope."""
-        regularity = self.problem.loss.regularity(
-            label=self.problem.bounding.label_bound, reach=self.reach
-        )
         spread = self.vertices.spread(self.peak, self.problem.row_norm)
-        return self.problem.bounds.weight * regularity.smoothness * spread**2
+        return self.problem.bounds.weight * self._smoothness * spread**2
+
+    @property
+    def _smoothness(self) -> float:
+        label = self.problem.bounding.label_bound
+        return self.problem.loss.regularity(label=label, reach=self.reach).smoothness
 
     @cached_property
     def fast(self) -> str | None:
@@ -119,11 +118,15 @@ class FrankWolfePlan:
         relative = gamma(block + self.vertices.terms + 32)
         if self.fast == "squared":
             relative = max(relative, squared_rounding(rows, self.steps))
+        # privacy: a row that moved to another position may get another margin, by the rounding
+        # of as many products as the weights have entries, and so another slope.
+        entries = min(self.problem.dimension, self.steps * self.vertices.support)
+        relative += self._smoothness * self.reach / self.slope * gamma(entries + 8)
         return relative * rows * self.weight * self.peak * self.vertices.sizes[0]
 
     @cached_property
     def _calibrated(self) -> tuple[float, Event]:
-        return per_round(self.budget, self.steps)
+        return per_round(self.budget, self.steps, bounded=not self.pure)
 
     @property
     def eta(self) -> float:
@@ -145,15 +148,14 @@ class FrankWolfePlan:
         return term_grid(rounded_rows(self.problem), self.weight * self.peak)
 
     def default_steps(self) -> int:
-        """Return a quarter of the steps that minimise the bound on the excess."""
+        """Return the steps that minimise the bound on the excess at usual curvature."""
         assert self.problem.n_rows is not None
         noise = self.range * self.vertices.log_count / self.problem.n_rows
+        gain = self.curvature / TYPICAL / noise
         if self.budget.delta == 0:
-            best = math.sqrt(2.0 * self.curvature * self.budget.epsilon / noise)
-        else:
-            rho = rho_of(self.budget)
-            best = (4.0 * self.curvature * math.sqrt(8.0 * rho) / noise) ** (2.0 / 3.0)
-        return max(1, math.ceil(best / 4.0))
+            return max(1, math.ceil(math.sqrt(2.0 * gain * self.budget.epsilon)))
+        rho = rho_of(self.budget) / (4.0 if self.pure else 1.0)
+        return max(1, math.ceil(math.pow(4.0 * gain * math.sqrt(8.0 * rho), 2.0 / 3.0)))
 
     @property
     def guarantee(self) -> Guarantee:

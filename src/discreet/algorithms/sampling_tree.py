@@ -42,10 +42,14 @@ def log_sum(rows: Array) -> Array:
     >>> log_sum(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).round(6)
     array([0.693147,     -inf])
     """
-    peak = rows.max(axis=-1, initial=-np.inf)
+    # Sums over the first of two axes run along memory.
+    turned = rows.T.copy()
+    peak = turned.max(axis=0, initial=-np.inf)
     peak = np.where(peak > -np.inf, peak, 0.0)
+    turned -= peak
+    np.exp(turned, out=turned)
     with np.errstate(divide="ignore"):
-        return np.asarray(peak + np.log(np.exp(rows - peak[..., None]).sum(axis=-1)))
+        return np.asarray(peak + np.log(turned.sum(axis=0)))
 
 
 def log_pair(h: Array) -> Array:

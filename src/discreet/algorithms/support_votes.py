@@ -91,7 +91,8 @@ class Votes:
 
     @property
     def _laplace(self) -> float:
-        return 2.0 * self.setting.size / self.setting.budget.epsilon
+        # privacy: rounded up, as every scale of noise here.
+        return math.nextafter(2.0 * self.setting.size / self.setting.budget.epsilon, math.inf)
 
     @cached_property
     def _gaussian(self) -> float:
@@ -191,7 +192,7 @@ class Stability(Votes):
 
     @property
     def scale(self) -> float:
-        return 1.0 / self.setting.budget.epsilon
+        return math.nextafter(1.0 / self.setting.budget.epsilon, math.inf)
 
     @property
     def threshold(self) -> float:

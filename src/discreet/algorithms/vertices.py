@@ -53,6 +53,11 @@ class Vertices(ABC):
         """How many products a computed score adds up, for its rounding error."""
         return 1
 
+    @property
+    def support(self) -> int:
+        """How many entries of a vertex are not zero, at most."""
+        return self.dimension
+
     @abstractmethod
     def choose(self, gradient: Array, scale: float, random: Randomness, *, pure: bool) -> Array:
         """Return a vertex, likelier the smaller ``<v, gradient>``, on that noise scale."""
@@ -78,6 +83,10 @@ class CrossPolytope(_Listed):
 
     size: float
 
+    @property
+    def support(self) -> int:
+        return 1
+
     def _scores(self, gradient: Array) -> Array:
         scores = self.size * gradient
         return np.concatenate([scores, -scores])
@@ -97,6 +106,10 @@ class Corners(_Listed):
     """One end of every axis, at distance ``size``."""
 
     size: float
+
+    @property
+    def support(self) -> int:
+        return 1
 
     def _scores(self, gradient: Array) -> Array:
         return self.size * gradient

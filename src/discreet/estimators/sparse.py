@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
+from scipy.special import expit, log_expit, softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.accounting import Budget
@@ -29,7 +29,7 @@ from discreet.estimators.base import (
     UndeclaredBounds,
 )
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
-from discreet.sets import ConvexSet, L1Ball
+from discreet.sets import AllSpace, ConvexSet, L1Ball
 from discreet.types import Array, Bounds
 
 DEFAULT_FEATURE = (-3.0, 3.0)
@@ -142,7 +142,24 @@ class SparseModel(PrivateEstimator):
         return scores if self._labels == "classes" else scores.ravel()
 
 
-class PrivateLasso(SparseModel, PrivateRegressor):
+class FrankWolfeModel(SparseModel):
+    """Models fitted by private Frank-Wolfe over the l1 ball; not used directly."""
+
+    radius: float | None
+    steps: int | None
+    stale: float | None
+
+    def _constraint(self) -> ConvexSet:
+        return AllSpace() if self.radius is None else L1Ball(radius=self.radius)
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        algorithm = FrankWolfe(steps=self.steps, stale=self.stale)
+        if self.radius is None:
+            problem = replace(problem, constraint=algorithm.fitting_ball(problem, budget))
+        return algorithm.plan(problem, budget)
+
+
+class PrivateLasso(FrankWolfeModel, PrivateRegressor):
     __doc__ = f"""Least squares with a bounded l1 norm and a privacy guarantee.
 
     Minimises the squared error over weights of l1 norm at most ``radius`` by
@@ -201,14 +218,8 @@ class PrivateLasso(SparseModel, PrivateRegressor):
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Squared() if self.threshold is None else Huber(threshold=self.threshold)
 
-    def _constraint(self) -> ConvexSet:
-        return L1Ball(radius=self.radius)
 
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        return FrankWolfe(steps=self.steps, stale=self.stale).plan(problem, budget)
-
-
-class PrivateSparseLogisticRegression(SparseModel, PrivateClassifier):
+class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
     __doc__ = f"""Logistic regression with a bounded l1 norm and a privacy guarantee.
 
     Private Frank-Wolfe over the l1 ball; see :class:`PrivateLasso`. More than
@@ -218,7 +229,8 @@ class PrivateSparseLogisticRegression(SparseModel, PrivateClassifier):
     a large one would be chosen again and again.
 {_PARAMETERS}
     radius
-        Largest l1 norm of the weights, intercept included, in the scaled domain.
+        Largest l1 norm of the weights, intercept included, in the scaled
+        domain; None takes the root of the number of steps.
     steps
         Number of steps; None chooses it from public values.
     stale
@@ -243,7 +255,7 @@ class PrivateSparseLogisticRegression(SparseModel, PrivateClassifier):
         delta: float = 1e-6,
         bounds: Bounds | dict[str, Any] | None = None,
         neighbours: str = "zero-out",
-        radius: float = 10.0,
+        radius: float | None = None,
         steps: int | None = None,
         stale: float | None = None,
         fit_intercept: bool = True,
@@ -266,18 +278,13 @@ class PrivateSparseLogisticRegression(SparseModel, PrivateClassifier):
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Logistic()
 
-    def _constraint(self) -> ConvexSet:
-        return L1Ball(radius=self.radius)
-
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        return FrankWolfe(steps=self.steps, stale=self.stale).plan(problem, budget)
-
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
-        chances: Array = expit(self.decision_function(X))
-        if chances.ndim == 1:
-            return np.column_stack([1.0 - chances, chances])
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return expit(np.column_stack([-scores, scores]))  # type: ignore[no-any-return]
+        # In logarithms: the chances of a row may all be too small for a number.
+        return softmax(log_expit(scores), axis=1)  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of every class for every row."""

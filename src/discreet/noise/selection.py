@@ -28,7 +28,7 @@ from mpmath import mp, mpf
 from discreet.checks import integer, one_of
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.noise.inversion import chunks
-from discreet.noise.randomness import Randomness, Words, integers
+from discreet.noise.randomness import Randomness, Words
 from discreet.types import Array
 
 Index = npt.NDArray[np.intp]
@@ -108,7 +108,7 @@ def whole_weights(x: Array, peak: float) -> npt.NDArray[np.int64]:
     weights *= 2.0 ** scale_bits(x.size)
     whole = weights.astype(np.int64)
     whole += x > -np.inf
-    return np.cumsum(whole, out=whole)
+    return whole.cumsum(out=whole)
 
 
 def pick(ends: npt.NDArray[np.int64], random: Randomness) -> tuple[int, int, int]:
@@ -119,8 +119,17 @@ def pick(ends: npt.NDArray[np.int64], random: Randomness) -> tuple[int, int, int
     (1, 5, 5)
     """
     total = int(ends[-1])
-    j = int(ends.searchsorted(integers(total, 1, random)[0], side="right"))
+    j = int(ends.searchsorted(_below(total, random), side="right"))
     return j, int(ends[j]) - (int(ends[j - 1]) if j else 0), total
+
+
+def _below(high: int, random: Randomness) -> int:
+    """Return one integer as :func:`~discreet.noise.integers` does, without its arrays."""
+    shift = 64 - max(1, (high - 1).bit_length())
+    while True:
+        value = int(random.words(1)[0]) >> shift
+        if value < high:
+            return value
 
 
 def scale_bits(candidates: int) -> int:
@@ -162,7 +171,6 @@ def signs(log_odds: Array, random: Randomness) -> npt.NDArray[np.bool_]:
     """
     odds = _checked(log_odds)
     words = random.words(odds.size)
-    # Shifted by a half so that the known bits are centred; 2**-53 covers both roundings.
     u = words.astype(np.float64) * 2.0**-64
     with np.errstate(over="ignore"):
         chance = 1.0 / (1.0 + np.exp(-odds))
