@@ -17,8 +17,9 @@ from discreet.algorithms import Problem
 from discreet.algorithms.density import density
 from discreet.algorithms.exponential_sampling import ExponentialSampling
 from discreet.algorithms.oscillation import row_range, score_error
+from discreet.algorithms.quadratic_floor import SecantCurvature, quadratic_floor
 from discreet.algorithms.temperature import affordable_range
-from discreet.data import ArraySource
+from discreet.data import ArraySource, Rows
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import (
     Absolute,
@@ -36,12 +37,20 @@ from discreet.losses import (
 from discreet.noise import Seeded
 from discreet.regularizers import L1, Indicator, Ridge
 from discreet.samplers import Region, TangentEnvelope, progress
-from discreet.sets import Box, L2Ball
+from discreet.sets import Box, L2Ball, Simplex
 from discreet.types import Bounds
 
 BOUNDS = Bounds(row_norm=1.0, classes=(0, 1), label=(-1.0, 1.0))
 RELATIONS = pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
 CORNERS = [Logistic(), Hinge(), HuberisedHinge(), Absolute(), Quantile(quantile=0.8)]
+CURVED_LOSSES = [
+    Logistic(),
+    HuberisedHinge(),
+    Huber(threshold=0.5),
+    SmoothedQuantile(quantile=0.2),
+    Poisson(),
+    Squared(),
+]
 SMOOTH = [SmoothedQuantile(quantile=0.2), Huber(threshold=0.5), Squared()]
 
 
@@ -170,15 +179,40 @@ def test_scores_stay_within_their_error_bound() -> None:
     assert bound < 1e-8
 
 
-@pytest.mark.parametrize("sampler", ["tangent-envelope", "grid"])
+def test_rounding_beside_a_large_public_part_is_paid_for() -> None:
+    """Adding small losses to a huge ridge term rounds them; the range must grow with it."""
+    plain = ExponentialSampling().plan(problem(constraint=Box()), Budget(1.0))
+    heavy = ExponentialSampling(strength=1e14).plan(problem(constraint=Box()), Budget(1.0))
+    rng, task, found = np.random.default_rng(0), heavy.problem, 0.0
+    for _ in range(40):
+        X, y = rng.uniform(-1, 1, size=(3, 1)), np.ones(3, dtype=int)
+        scores = []
+        for first in (1.0, math.nan):
+            X[0] = first
+            law = density(
+                task,
+                task.bound(ArraySource(X, y)),
+                heavy.region,
+                inverse=1.0,
+                strength=1e14,
+                radius=heavy.radius,
+            )
+            scores.append([law.evaluate(np.array([t]))[0] for t in (-1.0, 1.0)])
+        found = max(found, float(np.ptp(np.subtract(*scores))))
+    assert found <= heavy.oscillation
+    assert found > plain.oscillation + 1e-5  # what losses alone would have been charged
+
+
+@pytest.mark.parametrize("sampler", ["tangent-envelope", "gaussian-envelope", "grid"])
 def test_runs_follow_the_planned_law(sampler: str) -> None:
-    task = problem(loss=Hinge(), constraint=Box())
+    loss = Logistic() if sampler == "gaussian-envelope" else Hinge()
+    task = problem(loss=loss, constraint=Box())
     plan = ExponentialSampling(sampler=sampler, cells=16).plan(task, Budget(8.0))
     source = ArraySource(np.array([[1.0], [0.5], [-1.0]]), np.array([1, 1, 1]))
     random = Seeded(3)
     drawn = np.array([plan.run(source, random).weights[0] for _ in range(500)])
     rows = task.bound(source)
-    weight = lambda t: math.exp(-plan.inverse * rows.objective(Hinge(), np.array([t]))[0])  # noqa: E731
+    weight = lambda t: math.exp(-plan.inverse * rows.objective(loss, np.array([t]))[0])  # noqa: E731
     if sampler == "grid":
         points = np.unique(drawn)
         assert points.size == 16
@@ -189,6 +223,90 @@ def test_runs_follow_the_planned_law(sampler: str) -> None:
         total = integrate.quad(weight, -1, 1)[0]
         cdf = np.vectorize(lambda t: integrate.quad(weight, -1, t)[0] / total)
         assert stats.kstest(drawn, cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("loss", CURVED_LOSSES, ids=lambda loss: loss.name)
+def test_every_loss_stays_above_its_secant_floor(loss: Loss) -> None:
+    """On a fine table of labels, touching points and ends; and the floor is not wasteful."""
+    labels = {"sign": [-1.0, 1.0], "count": [0.0, 3.0]}.get(loss.target, [-1.0, 0.3, 1.0])
+    z = np.linspace(-2.5, 2.5, 401)
+    best = 0.0
+    for y, span, clip in itertools.product(labels, (0.2, 1.0, math.inf), (None, 0.4)):
+        used: Loss = loss if clip is None else Clipped(loss=loss, clip=clip)
+        floored = SecantCurvature(used, reach=2.5, span=span)
+        label = used.attach(np.full_like(z, y), np.ones_like(z))
+        value, slope = used.value(z, label), used.slope(z, label)
+        height = floored.curvature(z, label)
+        gap = z[:, None] - z[None, :]
+        near = np.abs(gap) <= span
+        floor = value + slope * gap + 0.5 * height * gap**2
+        assert (value[:, None] - floor)[near].min() >= -1e-12
+        best = max(best, float(height.max()))
+        # Planted: the curvature at the touching point alone is no floor for a bent loss.
+        if isinstance(loss, Logistic) and clip is None:
+            greedy = value + slope * gap + 0.5 * used.curvature(z, label) * gap**2
+            assert (value[:, None] - greedy)[near].min() < -1e-4
+    assert best > 0.2
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_the_floor_of_a_problem_lies_below_its_scores(neighbours: str) -> None:
+    rng = np.random.default_rng(4)
+    for constraint, p in ((Box(), 3), (L2Ball(radius=30.0), 3), (Simplex(), 4)):
+        task = problem(n_features=p, n_rows=3000, constraint=constraint, neighbours=neighbours)
+        plan = ExponentialSampling(strength=2.0).plan(task, Budget(1.0))
+        X = rng.normal(size=(3000, p))
+        rows = task.bound(ArraySource(X, (X[:, 0] + rng.normal(size=3000) > 0).astype(int)))
+        constants = {"inverse": plan.inverse, "strength": 2.0, "radius": plan.radius}
+        law = density(task, rows, plan.region, **constants)
+        floor = quadratic_floor(task, rows, law, **constants)
+        assert floor is not None
+        score, gradient = law.evaluate(floor.point)
+        root = np.linalg.inv(np.linalg.cholesky(floor.matrix)).T
+        tried = 0
+        for size in rng.uniform(0.1, 8.0, size=300):
+            step = rng.normal(size=plan.region.dimension)
+            w = floor.point + root @ (step * min(size, floor.reach) / np.linalg.norm(step))
+            if plan.region.contains(w):
+                tried += 1
+                gap = w - floor.point
+                below = score + gradient @ gap + 0.5 * gap @ floor.matrix @ gap
+                assert law.evaluate(w)[0] >= below - law.slack
+        assert tried > 5
+
+
+@pytest.mark.parametrize(("p", "most"), [(2, 25), (5, 65), (10, 430), (15, 2800)])
+def test_evaluations_per_draw(p: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far below the specification's count where the minimum lies inside, second derivatives too."""
+    passes = 0
+    for kernel in ("objective", "hessian"):
+        plain = getattr(Rows, kernel)
+
+        def counted(self: Rows, *rest: object, plain: object = plain) -> object:
+            nonlocal passes
+            passes += 1
+            return plain(self, *rest)  # type: ignore[operator]
+
+        monkeypatch.setattr(Rows, kernel, counted)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, p))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    truth = np.where(np.arange(p) % 2, 0.5, -0.5)
+    y = (rng.random(10_000) < 1 / (1 + np.exp(-X @ truth))).astype(int)
+    task = problem(n_features=p, n_rows=10_000, constraint=Box())
+    plan = ExponentialSampling().plan(task, Budget(1.0))
+    for seed in range(5):
+        plan.run(ArraySource(X, y), Seeded(seed))
+    assert passes / 5 <= min(most, 20)
+
+
+def test_a_simplex_has_one_weight_fewer() -> None:
+    task = problem(n_features=3, constraint=Simplex())
+    plan = ExponentialSampling().plan(task, Budget(2.0))
+    assert plan.expected_excess == pytest.approx(2 / plan.inverse)
+    weights = plan.run(ArraySource(np.eye(3), np.ones(3, dtype=int)), Seeded(0)).weights
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights.min() >= 0.0
 
 
 def test_the_excess_bound_holds_and_is_approached() -> None:
@@ -277,7 +395,7 @@ def test_other_samplers_say_what_they_claim() -> None:
     assert any("Nobody has proved" in text for text in chain.guarantee.assumptions)
     assert chain.guarantee.event.rdp(2.0) == math.inf
     squares = ExponentialSampling().plan(problem(loss=Squared()), Budget(1.0))
-    assert squares.sampler == "truncated-gaussian"
+    assert squares.sampler == "gaussian-envelope"
     assert abs(squares.run(ArraySource(np.ones((3, 1)), np.ones(3)), Seeded(0)).weights[0]) <= 2.0
 
 
@@ -314,8 +432,8 @@ def test_refusals() -> None:
         ExponentialSampling(regularised=True).plan(problem(constraint=Box()), Budget(1.0))
     with pytest.raises(Incompatible, match="needs a box"):
         ExponentialSampling(regularised=True).plan(problem(), Budget(1.0, 1e-6))
-    with pytest.raises(Incompatible, match="squared loss"):
-        ExponentialSampling(sampler="truncated-gaussian").plan(problem(), Budget(1.0))
+    with pytest.raises(Incompatible, match="curvature"):
+        ExponentialSampling(sampler="gaussian-envelope").plan(problem(loss=Hinge()), Budget(1.0))
     with pytest.raises(Incompatible, match="needs a box"):
         ExponentialSampling(sampler="grid-walk").plan(problem(), Budget(1.0))
     inside = problem(regularizer=Indicator(constraint=L2Ball(radius=1.0)))
@@ -331,6 +449,6 @@ def test_ridge_strength_is_free() -> None:
     plain, ridge = (
         ExponentialSampling(strength=s).plan(problem(), Budget(1.0)) for s in (None, 9.0)
     )
-    assert plain.inverse == ridge.inverse
+    assert plain.inverse == pytest.approx(ridge.inverse, rel=1e-12)  # but for rounding
     held = problem(regularizer=Ridge(strength=5.0))
     assert ExponentialSampling().plan(held, Budget(1.0)).strength == 5.0

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy import stats
 
 from discreet.data import Rows
 from discreet.errors import Incompatible, NotCertified
 from discreet.losses import Hinge, Logistic, Loss, Squared
-from discreet.noise import Seeded
+from discreet.noise import Randomness, Seeded
 from discreet.samplers import (
+    Floor,
+    GaussianEnvelope,
     GridSampler,
     GridWalk,
     HitAndRun,
@@ -20,11 +25,12 @@ from discreet.samplers import (
     Region,
     TangentEnvelope,
     Target,
-    TruncatedGaussian,
     grid_points,
+    one_dimensional,
     walk_steps,
 )
-from discreet.sets import Box, ConvexSet, L1Ball, L2Ball, Simplex
+from discreet.samplers.flat import flattened
+from discreet.sets import Box, ConvexSet, L1Ball, L2Ball, Simplex, VertexPolytope
 
 LOSSES = pytest.mark.parametrize("loss", [Logistic(), Hinge()], ids=lambda loss: loss.name)
 
@@ -162,16 +168,154 @@ def test_quadratic_scores_are_drawn_as_cut_gaussians() -> None:
     matrix = 0.5 * data.hessian(Squared(), np.zeros(2))
     for box, seed in ((Box(low=-1.0, high=1.0), 1), (Box(low=0.3, high=0.9), 2)):
         law = Target(Region.of(box, (2,)), evaluate, 1e-6)
-        gaussian, envelope = TruncatedGaussian(law, matrix), TangentEnvelope(law)
-        random = Seeded(seed)
+        touch = law.region.points(law.region.counts // 2)
+        touch = touch - np.linalg.solve(matrix, evaluate(touch)[1])
+        gaussian = GaussianEnvelope(law, Floor(law.region.nearest(touch), matrix))
+        envelope, random = TangentEnvelope(law), Seeded(seed)
         one = np.array([gaussian.draw(random) for _ in range(500)])
         two = np.array([envelope.draw(random) for _ in range(500)])
         for direction in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]):
             assert stats.ks_2samp(one @ direction, two @ direction).pvalue > 1e-4
-    # A wrong matrix may cost time but cannot change the law.
-    wrong = TruncatedGaussian(law, 4.0 * matrix)
-    three = np.array([wrong.draw(random) for _ in range(500)])
-    assert stats.ks_2samp(three[:, 0], two[:, 0]).pvalue > 1e-4
+
+
+def bowl(w: np.ndarray) -> tuple[float, np.ndarray]:
+    """10 sqrt(0.04 + |w|^2), from its minimum: curvature 50 there, straight far out."""
+    size = math.sqrt(0.04 + float(w @ w))
+    return 10.0 * (size - 0.2), 10.0 * w / size
+
+
+def bowl_floor(radius: float, dimension: int, touch: float = 0.0) -> Floor:
+    """The best floor within ``radius`` of a point of the first axis, by a fine search."""
+    here, slope = bowl(np.array([touch]))
+    gaps = [g for g in np.linspace(-radius, radius, 2000) if g]
+    rises = [bowl(np.array([touch + g]))[0] - here - slope[0] * g for g in gaps]
+    height = 0.999 * min(2.0 * rise / g**2 for rise, g in zip(rises, gaps, strict=True))
+    point = touch * np.eye(dimension)[0]
+    return Floor(point, height * np.eye(dimension), math.sqrt(height) * radius)
+
+
+@pytest.mark.parametrize("touch", [0.0, 0.05])
+def test_the_gaussian_envelope_draws_its_law_and_its_tails_on_a_line(touch: float) -> None:
+    law = Target(Region.of(Box(low=-3.0, high=3.0), (1,)), bowl, 1e-6)
+    floor = bowl_floor(0.3, 1, touch)
+    sampler, random = GaussianEnvelope(law, floor), Seeded(11)
+    drawn = np.array([sampler.draw(random)[0] for _ in range(2000)])
+    assert sampler._fallback is None
+    assert np.mean(np.abs(drawn - touch) > 0.3) > 0.05  # a good part of the law is in the tail
+    grid = np.linspace(-3.0, 3.0, 8001)
+    scores = np.array([bowl(np.array([t]))[0] for t in grid])
+
+    def pvalue(power: float) -> float:
+        weights = np.exp(-power * scores)
+        cdf = np.append(0.0, np.cumsum((weights[1:] + weights[:-1]) / 2))
+        return float(stats.kstest(drawn, lambda t: np.interp(t, grid, cdf / cdf[-1])).pvalue)
+
+    assert pvalue(1.0) > 1e-4
+    assert pvalue(0.5) < 1e-6  # planted: half the constant
+    # Planted: proposals of the inner kind only would never leave the ellipsoid.
+    assert stats.binomtest(int((np.abs(drawn - touch) > 0.3).sum()), 2000, 0.01).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("constraint", [Box(low=-1.0, high=2.0), L2Ball(radius=0.7)])
+def test_the_gaussian_envelope_draws_its_law_in_the_plane(constraint: ConvexSet) -> None:
+    law = Target(Region.of(constraint, (2,)), bowl, 1e-6)
+    sampler, random = GaussianEnvelope(law, bowl_floor(0.5, 2)), Seeded(12)
+    drawn = np.array([sampler.draw(random) for _ in range(2000)])
+    assert sampler._fallback is None
+    # The law is round: by quadrature of the radius, and uniform in the angle.
+    edge = 0.7 if isinstance(constraint, L2Ball) else 1.0
+    inner = np.linalg.norm(drawn, axis=1) < edge
+    radius = np.linspace(0.0, edge, 4001)
+    weights = radius * np.exp([-bowl(np.array([r]))[0] for r in radius])
+    cdf = np.append(0.0, np.cumsum((weights[1:] + weights[:-1]) / 2))
+    cdf /= cdf[-1]
+    sizes = np.linalg.norm(drawn[inner], axis=1)
+    assert stats.kstest(sizes, lambda t: np.interp(t, radius, cdf)).pvalue > 1e-4
+    angles = np.arctan2(drawn[inner, 0], drawn[inner, 1])
+    assert stats.kstest(angles, stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > 1e-4
+    half = np.append(0.0, np.cumsum(radius[1:] * np.sqrt(weights[1:] / radius[1:])))
+    assert stats.kstest(sizes, lambda t: np.interp(t, radius, half / half[-1])).pvalue < 1e-6
+
+
+def test_a_floor_above_the_score_raises_and_gives_nothing() -> None:
+    law = Target(Region.of(Box(low=-3.0, high=3.0), (1,)), bowl, 1e-6)
+    wrong = Floor(np.zeros(1), np.array([[75.0]]))
+    with pytest.raises(NotCertified, match="Nothing was released"):
+        [GaussianEnvelope(law, wrong).draw(Seeded(seed)) for seed in range(200)]
+    # Valid near zero but claimed too far out.
+    near = bowl_floor(0.1, 1)
+    with pytest.raises(NotCertified, match="Nothing was released"):
+        [
+            GaussianEnvelope(law, Floor(near.point, near.matrix)).draw(Seeded(seed))
+            for seed in range(400)
+        ]
+
+
+def test_the_gaussian_envelope_hands_over_where_it_cannot_serve() -> None:
+    law = Target(Region.of(Box(low=0.5, high=3.0), (2,)), bowl, 1e-6)
+    corner = Floor(np.array([0.5, 0.5]), np.eye(2))  # the mode is a corner of the box
+    assert GaussianEnvelope(law, corner)._fallback is not None
+    assert GaussianEnvelope(law, None)._fallback is not None
+    singular = Floor(np.array([1.0, 1.0]), np.zeros((2, 2)))
+    assert GaussianEnvelope(law, singular)._fallback is not None
+    assert np.isfinite(GaussianEnvelope(law, corner).draw(Seeded(0))).all()
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Hinge()], ids=lambda loss: loss.name)
+def test_a_simplex_is_sampled_in_its_own_plane(loss: Loss) -> None:
+    """Against exact masses of the cells of a triangular table over the simplex."""
+    data = rows(3)
+    region = Region.of(Simplex(), (3,))
+    assert region.dimension == 2
+
+    def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = data.objective(loss, region.lift(v))
+        return 0.5 * value, region.pull(0.5 * gradient)
+
+    sampler, random = TangentEnvelope(Target(region, evaluate, 1e-6)), Seeded(9)
+    drawn = np.array([region.lift(sampler.draw(random)) for _ in range(2000)])
+    assert np.abs(drawn.sum(axis=1) - 1).max() < 1e-9
+    assert drawn.min() > -1e-8
+    # The marginal law of the first weight, by summing over a fine table of the plane.
+    first, second = np.meshgrid(*[(np.arange(300) + 0.5) / 300] * 2, indexing="ij")
+    inside = first + second < 1
+    table = np.column_stack([first[inside], second[inside], 1 - first[inside] - second[inside]])
+    scores = 0.5 * loss.value(table @ data.X.T, data.y).sum(axis=1)
+
+    def pvalue(power: float) -> float:
+        weights = np.exp(power * (scores.min() - scores))
+        found = [
+            stats.kstest(drawn[:, j], lambda t, j=j: _cdf(table[:, j], weights, t, edges)).pvalue
+            for j in range(3)
+        ]
+        return float(min(found))
+
+    edges = np.linspace(0.0, 1.0, 301)
+    assert pvalue(1.0) > 1e-4
+    assert pvalue(0.3) < 1e-6  # planted: a flatter law
+
+
+def _cdf(values: np.ndarray, weights: np.ndarray, t: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    mass, _ = np.histogram(values, edges, weights=weights)
+    return np.interp(t, edges, np.append(0.0, np.cumsum(mass)) / mass.sum())
+
+
+def test_flat_sets_keep_lengths_and_projections() -> None:
+    rng = np.random.default_rng(2)
+    flat = flattened(Simplex(total=2.0), (4,))
+    assert flat is not None
+    for _ in range(20):
+        v, g = rng.normal(size=3), rng.normal(size=3)
+        w = flat.lift(flat.project(v))
+        assert w == pytest.approx(Simplex(total=2.0).project(flat.lift(v)), abs=1e-12)
+        assert np.linalg.norm(flat.lift(v) - flat.lift(g)) == pytest.approx(np.linalg.norm(v - g))
+        vertices = np.array([flat.coordinates(c) for c in 2.0 * np.eye(4)])
+        assert flat.support(g) == pytest.approx((vertices @ g).max())
+    segment = VertexPolytope(points=((0.0, 0.0), (1.0, 1.0)))
+    assert Region.of(segment, (2,)).dimension == 1
+    assert flattened(L2Ball(radius=1.0), (2,)) is None
+    triangle = VertexPolytope(points=((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
+    assert Region.of(triangle, (2,)).constraint is triangle
 
 
 def test_the_grid_is_public_and_its_law_exact() -> None:
@@ -247,6 +391,27 @@ def test_quantile_scores_and_draws(quantile: float) -> None:
     assert stats.chisquare(counts, chances * 5000).pvalue > 1e-4
 
 
+def test_no_coin_of_a_quantile_needs_a_chance_above_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masses beside very large scores are rounded coarsely; the common factor must cover that."""
+    seen: list[float] = []
+
+    def record(near: float, error: float, exact: Callable[[], Any], random: Randomness) -> bool:
+        with mp.workprec(200):
+            seen.append(float(exact()))
+        return True
+
+    monkeypatch.setattr(one_dimensional, "below_exp", record)
+    counts = np.arange(2, 200)
+    law = PiecewiseLinear(np.cumsum(counts) - counts, counts, np.full(198, 2.0**36), np.zeros(198))
+    random = Seeded(3)
+    for _ in range(200):
+        law.draw(random)
+    assert max(seen) <= 0.0
+    # Planted: with a fixed factor of 2**-20 some coins would have been silently capped.
+    slack = 2.0**-45 * (64.0 + 2.0**36)
+    assert max(seen) + slack - 2.0**-20 > 0.0
+
+
 def test_specification_vector_of_the_median() -> None:
     """Data {0}, |w - d| on [0, 1], c = 1/2: the mean is 0.4585059."""
     size = 2**20
@@ -271,4 +436,4 @@ def test_refusals() -> None:
     with pytest.raises(Incompatible, match="bounded"):
         Region.of(Box(low=0.0, high=math.inf), (2,))
     with pytest.raises(Incompatible, match="no interior"):
-        Region.of(Simplex(), (3,))
+        Region.of(Simplex(), (1,))

@@ -51,14 +51,14 @@ def density(
     short = math.sqrt(2.0 * unit_roundoff()) * radius / max(push, 1e-300)
 
     def evaluate(point: Array) -> tuple[float, Array]:
-        w = point.reshape(problem.shape)
+        w = region.lift(point)
         value, gradient = rows.objective(problem.loss, w)
-        public = 0.5 * strength * float(point @ point)
-        slope = gradient.ravel() + strength * point
+        public = 0.5 * strength * float(np.vdot(w, w))
+        slope = gradient + strength * w
         if not flat:
             public += kernel.value(w)
-            slope = slope + ((w - kernel.prox(w, short)) / short).ravel()
-        return inverse * (value + public), inverse * slope
+            slope = slope + (w - kernel.prox(w, short)) / short
+        return inverse * (value + public), inverse * region.pull(slope.ravel())
 
     return Target(region, evaluate, _slack(problem, inverse, strength, radius, push))
 
@@ -73,10 +73,3 @@ def _slack(problem: Problem, inverse: float, strength: float, radius: float, pus
     kinks = 16.0 * math.sqrt(unit_roundoff()) * math.sqrt(problem.dimension) * push * radius
     total = 16.0 * score_error(problem, radius) + 16.0 * sums + 2.0**-40 * sizes + kinks
     return 2.0**-20 + inverse * total
-
-
-def curvature(problem: Problem, rows: Rows, *, inverse: float, strength: float) -> Array:
-    """Return the second derivative of the scores of a quadratic loss."""
-    matrix = rows.hessian(problem.loss, np.zeros(problem.shape))
-    matrix.flat[:: len(matrix) + 1] += strength
-    return inverse * matrix

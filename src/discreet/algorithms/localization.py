@@ -36,13 +36,14 @@ from discreet.algorithms.base import (
 from discreet.algorithms.density import check_convex, density
 from discreet.algorithms.exponential_sampling import PRACTICAL
 from discreet.algorithms.minimize import minimise
-from discreet.algorithms.oscillation import score_error
+from discreet.algorithms.oscillation import public_size, score_error
+from discreet.algorithms.quadratic_floor import is_curved, quadratic_floor
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
 from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import Incompatible, MissingBound
 from discreet.noise import Randomness
-from discreet.samplers import Region, TangentEnvelope
+from discreet.samplers import GaussianEnvelope, Region
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,13 +194,14 @@ class LocalizationPlan:
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
+        draw = 20.0 if is_curved(self.problem) else 3.5 * math.exp(0.5 * self.problem.dimension)
         return {
             "algorithm": Localization.name,
             "strength": self.strength,
             "gamma noise scale": self.noise.scale,
             "radius": self.radius,
             "norm guess": self.norm_guess,
-            "passes over the data, about": 20.0 + 3.5 * math.exp(0.5 * self.problem.dimension),
+            "passes over the data, about": 20.0 + draw,
             "expected excess (sum) <=": self.expected_excess,
         }
 
@@ -229,13 +231,13 @@ class LocalizationPlan:
         # privacy: a row's loss changes by at most its Lipschitz constant times the diameter, and
         # four computed scores carry an error.
         osc = self._rows * self._lipschitz * (diameter + 2.0 * region.edge) * (1.0 + 2.0**-30)
-        target = density(
-            problem,
-            rows,
-            region,
-            inverse=self.halves[1] / (osc + 4.0 * score_error(problem, reach)),
-            strength=strength,
-            radius=reach,
-        )
-        drawn = TangentEnvelope(target).draw(random).reshape(problem.shape)
+        error = score_error(problem, reach, public_size(problem, strength, reach))
+        constants = {
+            "inverse": self.halves[1] / (osc + 4.0 * error),
+            "strength": strength,
+            "radius": reach,
+        }
+        target = density(problem, rows, region, **constants)
+        floor = quadratic_floor(problem, rows, target, **constants)
+        drawn = region.lift(GaussianEnvelope(target, floor).draw(random))
         return Release(problem.constraint.project(drawn), sealed(self.guarantee, random))

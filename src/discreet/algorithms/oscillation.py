@@ -103,11 +103,12 @@ def largest_loss(problem: Problem, radius: float) -> float:
     return problem.bounds.weight * (float(np.max(np.abs(start))) + slope * reach)
 
 
-def score_error(problem: Problem, radius: float) -> float:
-    """Bound the distance of a computed sum of losses from the real one, over the set.
+def score_error(problem: Problem, radius: float, public: float = 0.0) -> float:
+    """Bound the distance of a computed objective from the real one, over the set.
 
     Margins, losses, products with weights and sums over blocks round. It assumes
     that a loss is computed to 32 units in the last place of its largest value.
+    ``public`` bounds the public part (see :func:`public_size`).
     """
     n, u = covered_rows(problem), unit_roundoff()
     p = problem.bounding.dimension
@@ -118,11 +119,13 @@ def score_error(problem: Problem, radius: float) -> float:
     block = max(block_rows(p), block_rows(p, sparse=True))
     size = largest_loss(problem, radius)
     each = problem.bounds.weight * slope * margin + (gamma(block + 2) + 40.0 * u) * (size + 1.0)
-    return 1.01 * n * each
+    # privacy: the public part is the same for neighbours, but adding the losses to it and scaling
+    # the sum round by units of the whole.
+    return 1.01 * n * each + 4.0 * u * public
 
 
 def public_size(problem: Problem, strength: float, radius: float) -> float:
-    """Return about how large the public part of the objective gets on the set."""
+    """Return a bound on the public part of the objective on the set."""
     if isinstance(problem.regularizer, Indicator):
         raise Incompatible("Sampling takes a set as constraint=..., not as a regularizer.")
     corner: Array = np.full(problem.shape, radius)

@@ -7,7 +7,7 @@ import math
 from discreet.accounting import BoundedRange, Budget
 from discreet.accounting.gaussian import gaussian_multiplier, least
 from discreet.algorithms.base import Problem
-from discreet.algorithms.oscillation import covered_rows, score_error
+from discreet.algorithms.oscillation import covered_rows, public_size, score_error
 from discreet.errors import BudgetTooSmall
 
 
@@ -41,7 +41,8 @@ def gaussian_temperature(
     # privacy: a lattice cell's mass is within exp(2 gap) of the continuous law's, so epsilon
     # loses 4 gap and delta a factor; c only falls by this.
     slope = covered_rows(problem) * problem.terms.lipschitz + ideal[1] * radius
-    gap = ideal[0] * (slope * step + score_error(problem, radius))
+    public = public_size(problem, ideal[1], radius)
+    gap = ideal[0] * (slope * step + score_error(problem, radius, public))
     if 4.0 * gap >= 0.5 * budget.epsilon:
         raise BudgetTooSmall("The lattice is too coarse for so many rows at this epsilon.")
     left = Budget(budget.epsilon - 4.0 * gap, budget.delta * math.exp(-2.0 * gap))

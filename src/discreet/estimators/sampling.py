@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from discreet.accounting import BoundedRange, Composed, Guarantee
 from discreet.algorithms.base import SIDE_CHANNELS
@@ -114,7 +114,9 @@ class PrivateQuantile(Portable, BaseEstimator):  # type: ignore[misc]
     (True, 0.0)
     """
 
-    intercept_: Array
+    _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
+
+    quantiles_: Array
     guarantee_: Guarantee
     algorithm_: str
     n_features_in_: int
@@ -144,7 +146,7 @@ class PrivateQuantile(Portable, BaseEstimator):  # type: ignore[misc]
         random = as_randomness(self.random_state)
         # privacy: a row holding anything unreadable is blank as a whole.
         X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
-        self.intercept_ = np.array(
+        self.quantiles_ = np.array(
             [
                 draw_quantile(column, quantile, limits, share, self.neighbours, random)
                 for column, limits in zip(X.T, ranges, strict=True)
@@ -162,12 +164,6 @@ class PrivateQuantile(Portable, BaseEstimator):  # type: ignore[misc]
             secure=random.secure,
         )
         return self
-
-    @property
-    def quantiles_(self) -> Array:
-        """The drawn quantiles, one per column."""
-        check_is_fitted(self, "intercept_")
-        return self.intercept_
 
     def _ranges(self, n_features: int) -> tuple[Interval, ...]:
         bounds = Bounds.of(self.bounds)

@@ -78,7 +78,10 @@ class GridWalk:
 
     def __init__(self, target: Target, *, cells: int, rise: float, accuracy: float) -> None:
         if not isinstance(target.region.constraint, Box):
-            raise Incompatible("The grid walk is a reference for boxes only. Use a Box.")
+            raise Incompatible(
+                "The grid walk is a reference for boxes only: its number of steps is proved for a "
+                "cube. Use a Box, or the sampler 'tangent-envelope', which is exact on every set."
+            )
         self._target, self._cells = target, cells
         self._steps = walk_steps(target.region.dimension, cells, positive("rise", rise), accuracy)
         if self._steps > MOST_STEPS:

@@ -21,7 +21,7 @@ from discreet.samplers.region import Whole
 from discreet.types import Array
 
 SLACK = 2.0**-20
-"""Rounding of one mass, generously; accepted points pay the same factor."""
+"""Least factor, in logarithm, that all runs pay for the rounding of their masses."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,19 @@ class PiecewiseLinear:
         """Return one integer, exactly from the law."""
         sums = log_sum(self.slopes, self.counts)
         masses = sums - self.middles
+        errors = 2.0**-45 * (64.0 + np.abs(self.middles) + np.abs(self.slopes) * self.counts)
+        # privacy: the same for every run, so that it divides out, and at least what rounding may
+        # add to any mass, so that no coin would need a chance above one.
+        slack = max(SLACK, float(errors.max()))
         while True:
             k = exponential_mechanism(masses, random)
             slope, count = float(self.slopes[k]), int(self.counts[k])
             middle, mass = float(self.middles[k]), float(masses[k])
 
             def exact(s: float = slope, n: int = count, c: float = middle, m: float = mass) -> Any:
-                return exact_log_sum(s, n) - mpf(c) - mpf(m) - mpf(SLACK)
+                return exact_log_sum(s, n) - mpf(c) - mpf(m) - mpf(slack)
 
             # privacy: the run was chosen by a rounded mass; the coin puts the exact one back.
-            error = 2.0**-45 * (64.0 + abs(middle) + abs(slope) * count)
-            if below_exp(-SLACK, error, exact, random):
+            if below_exp(-slack, float(errors[k]), exact, random):
                 index = truncated(self.slopes[k : k + 1], self.counts[k : k + 1], random)
                 return int(self.starts[k] + index[0])

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import Incompatible
+from discreet.samplers.flat import Flat, flattened
 from discreet.sets import Box, ConvexSet, Intersection, L2Ball, Simplex, VertexPolytope
 from discreet.types import Array
 
@@ -33,7 +34,8 @@ class Region:
     Parameters
     ----------
     constraint, shape
-        The set, and the shape of its points.
+        The set, and the shape of its points; a :class:`Flat` for a set with no
+        interior in the space of the weights.
     low, step, counts
         Coordinate ``j`` of a point is ``(low[j] + i) * step[j]`` for ``i`` in
         ``0 .. counts[j] - 1``; steps are powers of two, so it is exact.
@@ -68,7 +70,14 @@ class Region:
         radius: float = math.inf,
         bits: int = BITS,
     ) -> Region:
-        """Lay the lattice over the smallest box that holds the set."""
+        """Lay the lattice over the smallest box that holds the set.
+
+        ``shape`` and ``centre`` are those of the weights.
+        """
+        flat = flattened(constraint, shape)
+        if flat is not None:
+            constraint, shape = flat, (flat.basis.shape[1],)
+            centre = None if centre is None else flat.coordinates(centre)
         low, high = _box(constraint, shape)
         centre = np.zeros(low.size) if centre is None else centre.ravel()
         low, high = np.maximum(low, centre - radius), np.minimum(high, centre + radius)
@@ -80,7 +89,7 @@ class Region:
         if not ((high > low).all() and _has_interior(constraint, shape)):
             raise Incompatible(
                 f"The set {constraint.name!r} has no interior in the space of the weights, so no "
-                "density lives on it. Use a set of full dimension."
+                "density lives on it. Use a set of full dimension, a simplex or a vertex polytope."
             )
         # No more than 2**51 steps from zero, so that every lattice point is an exact float.
         size = np.maximum(np.abs(low), np.abs(high))
@@ -107,6 +116,16 @@ class Region:
     def points(self, index: Whole) -> Array:
         """Return the lattice points of rows of indices; exact."""
         return np.asarray((self.low + index) * self.step)
+
+    def lift(self, point: Array) -> Array:
+        """Return the weights a flat point stands for."""
+        flat = self.constraint
+        return flat.lift(point) if isinstance(flat, Flat) else point.reshape(self.shape)
+
+    def pull(self, gradient: Array) -> Array:
+        """Return a gradient in the weights as one in flat points; a matrix goes by its columns."""
+        flat = self.constraint
+        return np.asarray(flat.basis.T @ gradient) if isinstance(flat, Flat) else gradient
 
     def contains(self, point: Array) -> bool:
         """Return whether a flat point counts as inside: a public rule, the same for all data."""
