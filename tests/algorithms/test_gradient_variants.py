@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from discreet.accounting import Budget, Gaussian, epsilon_at, gaussian_multiplier
-from discreet.algorithms import Problem
+from discreet.algorithms import Problem, choose
 from discreet.algorithms.bst14 import BassilySmithThakurta
 from discreet.algorithms.mirror_descent import Entropy, MirrorDescent, PNorm
 from discreet.algorithms.noisy_newton import NoisyNewton, solve_sensitivity
@@ -249,3 +249,15 @@ def test_bst14_refusals() -> None:
     ):
         with pytest.raises(Incompatible, match="bst14"):
             BassilySmithThakurta().plan(problem(**changes), budget)
+
+
+@pytest.mark.parametrize("name", ["mirror-descent", "noisy-newton", "ftrl"])
+def test_relatives_are_known_by_name(name: str) -> None:
+    assert choose(name, problem(), BUDGET).facts()["algorithm"] == name
+
+
+@pytest.mark.parametrize("name", ["mirror-descent", "noisy-newton"])
+def test_relatives_without_a_ridge_say_so(name: str) -> None:
+    assert choose(name, problem(), BUDGET, strength=0.0).facts()["algorithm"] == name
+    with pytest.raises(Incompatible, match="no ridge"):
+        choose(name, problem(), BUDGET, strength=1.0)

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from discreet.accounting import Budget, epsilon_at, gaussian_multiplier
 from discreet.algorithms import NoisyGradient, Problem, choose
 from discreet.algorithms.adaptive_clip import AdaptiveClip
+from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.hidden_state import convex_factor, strong_factor
 from discreet.algorithms.noisy_gradient import FEW_ROWS, NoisyGradientPlan
 from discreet.algorithms.samplers import FixedSizeBatch, FullBatch, PoissonBatch
@@ -102,7 +103,7 @@ def step_law(plan: NoisyGradientPlan, X: np.ndarray, y: np.ndarray, draws: int) 
     random = Seeded(11)
     rows = plan.problem.bound(ArraySource(X, y))
     with ClippedSums(rows, plan.problem.loss, shifting=plan.shifting) as sums:
-        return [float(plan._path(rows, sums, random)[0]) for _ in range(draws)]
+        return [float(walk(plan, rows, sums, random)[0]) for _ in range(draws)]
 
 
 ONE = {"n_features": 1, "n_rows": 40, "loss": Logistic()}
@@ -234,7 +235,12 @@ def excess(plan: NoisyGradientPlan, X: np.ndarray, y: np.ndarray, runs: int = 3)
     ("config", "changes"),
     [
         ({"rule": "smooth"}, {}),
+        ({"rule": "accelerated"}, {}),
+        ({"rule": "accelerated"}, {"constraint": L2Ball(radius=1.0)}),
+        ({"rule": "accelerated", "strength": 100.0}, {}),
+        ({"rule": "accelerated", "sampler": "poisson", "batch": 500}, {}),
         ({"rule": "smooth", "output": "tail"}, {}),
+        ({"rule": "smooth", "output": "weighted"}, {}),
         ({"rule": "lipschitz"}, {}),
         ({"rule": "lipschitz"}, {"loss": Hinge()}),
         ({"rule": "typical"}, {"loss": Hinge()}),
@@ -287,8 +293,11 @@ def test_specification_of_the_smooth_default() -> None:
 def test_auto_takes_the_smallest_bound_and_follows_corners() -> None:
     assert NoisyGradient().plan(problem(), BUDGET).rule.name == "smooth"
     assert NoisyGradient().plan(problem(loss=Hinge()), BUDGET).rule.name == "typical"
-    # Few steps on a smooth loss are better made for gradients as they usually are.
-    assert NoisyGradient(steps=9).plan(problem(), BUDGET).rule.name == "typical"
+    # Too few steps on a smooth loss are better made for gradients as they usually are, unless
+    # they would be too long to converge.
+    assert NoisyGradient(steps=20, norm_guess=5.0).plan(problem(), BUDGET).rule.name == "typical"
+    many = problem(n_rows=100_000)
+    assert NoisyGradient(steps=20).plan(many, BUDGET).rule.name == "accelerated"
     strong = problem(n_rows=2000, constraint=L2Ball(radius=10.0))
     assert NoisyGradient(strength=500.0).plan(strong, BUDGET).rule.name == "strongly-convex"
     assert choose("auto", problem(loss=Hinge()), BUDGET).facts()["algorithm"] == "noisy-gradient"
@@ -337,8 +346,56 @@ def test_unbounded_slopes_get_a_clip() -> None:
 
 def test_multi_output_clipping_promises_nothing() -> None:
     task = problem(loss=Softmax(n_classes=3), bounds=Bounds(row_norm=1.0, classes=(0, 1, 2)))
-    assert math.isfinite(NoisyGradient().plan(task, BUDGET).bound)
-    assert NoisyGradient(clip=0.1).plan(task, BUDGET).bound == math.inf
+    usual = NoisyGradient().plan(task, BUDGET)
+    assert usual.clip == 1.0 < task.terms.lipschitz
+    assert usual.bound == math.inf
+    assert math.isfinite(NoisyGradient(clip=task.terms.lipschitz).plan(task, BUDGET).bound)
+
+
+def test_accelerated_steps_need_far_fewer() -> None:
+    task = problem(n_features=20, n_rows=5000)
+    quick, plain = (
+        NoisyGradient(norm_guess=5.0, rule=rule).plan(task, Budget(2.0, 1e-6))
+        for rule in ("accelerated", "smooth")
+    )
+    assert quick.steps < plain.steps / 10
+    assert quick.bound < 1.2 * plain.bound
+    # Fewer steps are fewer releases, which pure noise pays for one by one.
+    pure, slow = (
+        NoisyGradient(norm_guess=5.0, rule=rule).plan(task, Budget(2.0))
+        for rule in ("accelerated", "smooth")
+    )
+    assert pure.bound < 0.7 * slow.bound
+
+
+def test_the_look_ahead_is_where_the_proof_puts_it() -> None:
+    # Without noise to speak of the path is the textbook's: two sequences and their mixture.
+    X, y = classes(400, 2)
+    plan = NoisyGradient(steps=5, rule="accelerated", norm_guess=4.0).plan(
+        problem(), Budget(1e6, 0.5)
+    )
+    rows = plan.problem.bound(ArraySource(X, y))
+    x = mean = np.zeros(2)
+    for t in range(1, 6):
+        share = 2 / (t + 1)
+        at = (1 - share) * mean + share * x
+        slope = rows.X.T @ plan.problem.loss.slope(rows.X @ at, rows.y)
+        x = x - plan.rule.size(plan.facts_of_noise, 5, t - 1, 0.0) * slope
+        mean = (1 - share) * mean + share * x
+    weights = plan.run(ArraySource(X, y), Seeded(0)).weights
+    np.testing.assert_allclose(weights, mean, atol=1e-4)
+
+
+def test_noise_limits_how_far_one_goes() -> None:
+    lengths = []
+    for n_rows in (100, 1000, 100_000):
+        plan = NoisyGradient(steps=100).plan(problem(loss=Hinge(), n_rows=n_rows), BUDGET)
+        facts = plan.facts_of_noise
+        lengths.append(facts.aim(100))
+        assert facts.aim(100) <= facts.distance == 60.0
+    assert lengths[0] < lengths[1] < lengths[2] == 60.0
+    given = NoisyGradient(steps=100, norm_guess=50.0).plan(problem(loss=Hinge()), BUDGET)
+    assert given.facts_of_noise.aim(100) == 50.0  # the user's word counts
 
 
 # Adaptive clipping.

@@ -22,7 +22,7 @@ from discreet import (
     UndeclaredBounds,
     load,
 )
-from discreet.algorithms import NoisyGradient
+from discreet.algorithms import FTRL, MirrorDescent, NoisyGradient, NoisyNewton
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import LOSSES, Hinge, Huber, Squared
 
@@ -167,6 +167,10 @@ def test_models_are_saved_and_loaded(tmp_path: Path) -> None:
         PrivateQuantileRegressor(bounds=REAL, algorithm=NoisyGradient(steps=5)).fit(X, y),
         PrivateGeometricMedian(bounds=Bounds(row_norm=1.0)).fit(X),
         PrivateSGDClassifier(bounds=BINARY, sampler="poisson", batch=50, steps=5).fit(X, y),
+        *(
+            PrivateLogisticRegression(bounds=BINARY, algorithm=relative).fit(X, y)
+            for relative in (MirrorDescent(steps=5), NoisyNewton(steps=2), FTRL(batch=64))
+        ),
     ]
     for model in models:
         model.save(tmp_path / "model.json")

@@ -156,6 +156,8 @@ def norm_guess_of(problem: Problem, given: float | None) -> float:
     """Return the guess of the norm of good weights: given, or usual for such labels."""
     radius = problem.constraint.radius(problem.dimension)
     usual = NORM_GUESS[problem.loss.target] / problem.row_norm
+    if problem.loss.target == "index":
+        usual *= math.sqrt(problem.loss.outputs)  # each class has weights of its own
     return min(radius, usual if given is None else positive("norm_guess", given))
 
 

@@ -92,6 +92,7 @@ class FTRL:
     """
 
     name: ClassVar[str] = "ftrl"
+    needs_delta: ClassVar[bool] = True
 
     strategy: str = "blt"
     batch: int | None = None

@@ -24,8 +24,8 @@ from scipy.special import gammaln, logsumexp
 from discreet.accounting import Budget, Event, Guarantee, gaussian_multiplier
 from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
-from discreet.algorithms.noisy_gradient import FEWEST, MOST, WORK
 from discreet.algorithms.samplers import FullBatch, rows_apart
+from discreet.algorithms.steps import affordable
 from discreet.checks import integer
 from discreet.data import Source
 from discreet.data.clipped_sums import ClippedSums
@@ -119,6 +119,7 @@ class MirrorDescent:
     """
 
     name: ClassVar[str] = "mirror-descent"
+    needs_delta: ClassVar[bool] = True
 
     power: float | None = None
     steps: int | None = None
@@ -176,7 +177,7 @@ class MirrorDescentPlan:
             self.budget.epsilon, self.budget.delta
         )
         wanted = self._n**2 / (unit**2 * self.geometry.noise(p))
-        return max(1, math.ceil(min(wanted, max(FEWEST, min(MOST, WORK / (self._n * p))))))
+        return max(1, math.ceil(min(wanted, affordable(self._n * p))))
 
     @cached_property
     def noise(self) -> GradientNoise:

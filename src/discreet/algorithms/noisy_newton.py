@@ -76,6 +76,7 @@ class NoisyNewton:
     """
 
     name: ClassVar[str] = "noisy-newton"
+    needs_delta: ClassVar[bool] = True
 
     variant: str = "hessian"
     steps: int = 8
