@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from discreet.accounting import Budget, gaussian_multiplier
@@ -287,3 +288,20 @@ def test_a_secret_size_is_not_compared() -> None:
 def test_a_public_size_is_needed() -> None:
     with pytest.raises(MissingBound, match="n_rows"):
         problem(n_rows=None)
+
+
+@pytest.mark.parametrize("strength", [1e2, 1e4, 1e6])
+def test_strong_ridges_do_not_clip_the_weights(strength: float) -> None:
+    """The output noise lives on a grid whose reach must hold the minimiser."""
+    n = 100_000
+    asked = problem(n_features=2, n_rows=n)
+    plan = ObjectivePerturbation(strength=strength).plan(asked, Budget(1.0, 1e-6))
+    assert plan.noise.noise.grid.reach >= min(n / strength, 64 * plan.norm_guess)
+    X, y = np.repeat([[1.0, 0.0]], n, axis=0), np.ones(n)
+    weights = plan.run(ArraySource(X, y), Seeded(0)).weights
+
+    def gradient(w: float) -> float:
+        return n * float(expit(-w)) - strength * w
+
+    exact = brentq(gradient, 0.0, 100.0)
+    assert weights[0] == pytest.approx(exact, abs=8 * plan.scale / strength)

@@ -41,6 +41,7 @@ from discreet.accounting import (
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
     ENOUGH_ROWS,
+    NOMINAL_ROWS,
     SIDE_CHANNELS,
     Problem,
     Release,
@@ -62,6 +63,9 @@ OUTPUT_SHARES = (0.01, 0.03, 0.1)
 The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
+
+MOST_STRETCH = 2.5
+"""How much longer than usual the weights of a classifier may be where rows are plenty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,9 +144,10 @@ class ObjectivePerturbation:
         guess = norm_guess_of(problem, self.norm_guess)
         if self.norm_guess is not None:
             return guess
-        return guess * min(
-            1.0, max(0.25, math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS))
-        )
+        # Classes may be separable, and then weights are worth any length that rows can pay for.
+        most = MOST_STRETCH if problem.loss.target in ("sign", "index") else 1.0
+        stretch = math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS)
+        return guess * min(most, max(0.25, stretch))
 
     def _mode(self, problem: Problem, budget: Budget) -> str:
         if budget.delta > 0:
@@ -166,9 +171,20 @@ class ObjectivePerturbationPlan:
     norm_guess: float
 
     @cached_property
+    def reach(self) -> float:
+        """Norm up to which weights are released as they are."""
+        problem = self.problem
+        rows = NOMINAL_ROWS if problem.n_rows is None else problem.n_rows
+        pull = rows * problem.terms.lipschitz + self.scale * (math.sqrt(problem.dimension) + 12.0)
+        radius = problem.constraint.radius(problem.dimension)
+        return min(radius, pull / self.strength, 64.0 * self.norm_guess)
+
+    @cached_property
     def tolerance(self) -> float:
         """Largest norm of the certified subgradient, ideal perturbation included."""
-        return max(1e-8 * self.scale, 4 * solver_error(self.problem))
+        # A grid that is wide enough cannot be finer than this, see release_noise.
+        coarse = 2.0**-37 * math.sqrt(self.problem.dimension) * self.strength * self.reach
+        return max(1e-8 * self.scale, 4 * solver_error(self.problem), coarse)
 
     @cached_property
     def tilt(self) -> Noise:

@@ -1,0 +1,133 @@
+"""Descent stopped early: momentum is post-processing, and the plan is made of public facts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet import PrivateLogisticRegression
+from discreet.accounting import Budget, epsilon_at
+from discreet.algorithms import NoisyGradient, Problem
+from discreet.algorithms.base import rows_against_noise
+from discreet.algorithms.early_stopping import LEAST_RATE, MOST_ROWS, early_stopping
+from discreet.data import ArraySource
+from discreet.data.clipped_sums import ClippedSums
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.losses import CappedLogistic, Logistic
+from discreet.noise import Seeded
+from discreet.types import Bounds
+
+BINARY = Bounds(row_norm=1.0, classes=(0, 1))
+BUDGET = Budget(1.0, 1e-6)
+
+
+def problem(n_rows: int = 400, n_features: int = 3, neighbours: str = "zero-out") -> Problem:
+    return Problem(
+        loss=Logistic(),
+        bounds=BINARY,
+        n_features=n_features,
+        n_rows=n_rows,
+        neighbours=neighbours,  # type: ignore[arg-type]
+    )
+
+
+def data(n: int, p: int) -> ArraySource:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    return ArraySource(X, (X[:, 0] > 0).astype(int))
+
+
+def test_momentum_is_heavy_ball_with_averaged_directions() -> None:
+    step, m = 1e-2, 0.75
+    config = NoisyGradient(steps=5, step=step, momentum=m, output="last", rule="smooth")
+    plan = config.plan(problem(), BUDGET)
+    released = plan.run(data(400, 3), Seeded(7)).weights
+    w, direction = np.zeros(3), np.zeros(3)
+    drawn = plan.noise.stream((3,), Seeded(7))
+    with ClippedSums(problem().bound(data(400, 3)), Logistic()) as sums:
+        for _ in range(5):
+            gradient = plan.noise.cover(sums.full(w, plan.clip), next(drawn))
+            direction = m * direction + (1 - m) * gradient
+            w = w - step * direction
+    np.testing.assert_allclose(released, w, rtol=1e-9)
+    plain = NoisyGradient(steps=5, step=step, output="last", rule="smooth").plan(problem(), BUDGET)
+    assert np.linalg.norm(plain.run(data(400, 3), Seeded(7)).weights - w) > 1e-3
+
+
+def test_momentum_costs_no_privacy_and_no_noise() -> None:
+    plain, heavy = (
+        NoisyGradient(steps=50, step=1e-3, momentum=m).plan(problem(), BUDGET) for m in (0.0, 0.9)
+    )
+    assert heavy.event == plain.event
+    assert heavy.noise == plain.noise
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.0, float("nan")])
+def test_momentum_must_be_a_part(momentum: float) -> None:
+    with pytest.raises(InvalidParameter, match="momentum"):
+        NoisyGradient(momentum=momentum).plan(problem(), BUDGET)
+
+
+def test_a_hidden_state_has_no_momentum() -> None:
+    with pytest.raises(Incompatible, match="momentum"):
+        NoisyGradient(hidden_state=True, momentum=0.5).plan(problem(), BUDGET)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+@pytest.mark.parametrize(("n_rows", "epsilon"), [(300, 1.0), (30_000, 0.1), (700_000, 0.1)])
+def test_the_plan_keeps_the_budget(n_rows: int, epsilon: float, neighbours: str) -> None:
+    plan = early_stopping(problem(n_rows, 120, neighbours), Budget(epsilon, 1e-6))
+    assert plan is not None
+    assert isinstance(plan.problem.loss, CappedLogistic)
+    assert plan.clip == pytest.approx(plan.problem.loss.cap)
+    assert epsilon_at(plan.event, 1e-6) <= epsilon * (1 + 1e-6)
+    assert plan.sampler.rate == 1.0 or plan.sampler.rate >= LEAST_RATE * 0.999
+
+
+def test_many_rows_are_read_in_batches_and_more_are_left_to_objective_perturbation() -> None:
+    few, many, more = (problem(n, 100) for n in (30_000, 500_000, 3_000_000))
+    budget = Budget(0.1, 1e-6)
+    plans = [early_stopping(p, budget) for p in (few, many, more)]
+    assert plans[0] is not None
+    assert plans[0].sampler.rate == 1.0
+    assert plans[1] is not None
+    assert plans[1].sampler.rate < 0.2
+    assert plans[2] is None
+    assert rows_against_noise(more, budget) > MOST_ROWS
+
+
+def test_steps_stay_stable_when_all_rows_are_alike() -> None:
+    """One direction carries everything: the worst case for the length of steps."""
+    n, p = 20_000, 40
+    X = np.zeros((n, p))
+    X[:, 0] = 1.0
+    y = (np.arange(n) % 4 != 0).astype(int)
+    model = PrivateLogisticRegression(
+        epsilon=1.0, bounds=BINARY, fit_intercept=False, random_state=3
+    ).fit(X, y)
+    assert model.coef_[0, 0] == pytest.approx(np.log(3), abs=0.25)
+
+
+def test_it_beats_objective_perturbation_where_noise_dominates() -> None:
+    rng = np.random.default_rng(5)
+    n, p = 4000, 20
+    X = rng.normal(size=(n, p)) / np.sqrt(2 * p)
+    X /= np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None]
+    y = (rng.random(n) < 1 / (1 + np.exp(-X @ (12 * rng.normal(size=p) / np.sqrt(p))))).astype(int)
+
+    def risk(algorithm: str) -> float:
+        values = []
+        for seed in range(6):
+            model = PrivateLogisticRegression(
+                epsilon=0.5,
+                bounds=BINARY,
+                algorithm=algorithm,
+                fit_intercept=False,
+                random_state=seed,
+            ).fit(X, y)
+            margin = (2 * y - 1) * model.decision_function(X)
+            values.append(float(np.logaddexp(0, -margin).mean()))
+        return float(np.mean(values))
+
+    assert risk("auto") < risk("objective-perturbation")
