@@ -36,6 +36,20 @@ def test_table_is_what_the_estimator_would_plan(run):
     assert errors == sorted(errors, reverse=True)
 
 
+def test_without_a_bound_of_its_own_a_plan_shows_the_second_best(run):
+    _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1")
+    lines = out.split("what epsilon buys")[1].split("\n\n")[1].splitlines()[1:]
+    shown = next(line for line in lines if "*" in line)
+    plan = PrivateLogisticRegression(
+        epsilon=1.0, bounds=Bounds(row_norm=1.0, classes=(0, 1)), algorithm="objective-perturbation"
+    ).plan(12, 2000)
+    assert f" {plan.expected_excess / 2000:.3g} (+) " in shown
+    assert shown.endswith("noisy-gradient")
+    assert "(+) what objective perturbation would promise" in out
+    _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1 --delta 0")
+    assert "(+)" not in out
+
+
 def test_schema_gives_the_bounds(folder, run):
     code, out, _ = run("plan --schema schema.toml --target rich --rows 300 --epsilon 1")
     assert code == 0

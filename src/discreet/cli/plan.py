@@ -10,11 +10,14 @@ from typing import Any
 from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import add_budget
 from discreet.cli.schema import Categorical, Schema
-from discreet.errors import BudgetTooSmall, MissingBound
+from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
 from discreet.types import NEIGHBOURS, Bounds
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Multiples of the asked epsilon in the table of what epsilon buys."""
+
+SECOND_BEST = "(+)"
+"""Marks a bound of another algorithm than the chosen one."""
 
 _EPILOG = """\
 examples:
@@ -74,10 +77,17 @@ def run(args: argparse.Namespace) -> None:
     print("\nwhat epsilon buys\n")
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     print("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
+    table = []
     for factor in FACTORS:
         model.set_params(epsilon=factor * args.epsilon)
-        print(_row(model, n_features, args.rows, chosen=factor == 1.0))
+        table.append(_row(model, n_features, args.rows, chosen=factor == 1.0))
+    print("\n".join(table))
     print("\n* this plan. Noise scales of different algorithms do not compare; errors do.")
+    if any(SECOND_BEST in row for row in table):
+        print(
+            f"{SECOND_BEST} what objective perturbation would promise: no bound is known for this\n"
+            "  algorithm, which was taken because it usually does better at such sizes."
+        )
 
 
 def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
@@ -88,12 +98,30 @@ def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
     facts = plan.facts()
     noise = next((v for k, v in facts.items() if "noise scale" in k), math.nan)
     strength = facts.get("strength", 0.0)
-    excess = plan.expected_excess / rows
-    said = f"{excess:.3g}" if math.isfinite(excess) else "no bound is known"
+    said = _error(plan.expected_excess / rows)
+    if said is None and model.algorithm == "auto":
+        said = _second_best(model, n_features, rows)
+    said = said or "no bound is known"
     return (
         f"{model.epsilon:9.3g}{'*' if chosen else ' '} {noise:12.4g}  {strength:10.4g}  "
         f"{said:<25}  {facts['algorithm']}"
     )
+
+
+def _error(excess: float) -> str | None:
+    return f"{excess:.3g}" if math.isfinite(excess) else None
+
+
+def _second_best(model: Any, n_features: int, rows: int) -> str | None:
+    """Return what objective perturbation would promise, where it applies."""
+    from sklearn.base import clone
+
+    other = clone(model).set_params(algorithm="objective-perturbation")
+    try:
+        bound = _error(other.plan(n_features, rows).expected_excess / rows)
+    except (BudgetTooSmall, Incompatible):
+        return None
+    return None if bound is None else f"{bound} {SECOND_BEST}"
 
 
 def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
