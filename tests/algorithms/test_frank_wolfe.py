@@ -470,7 +470,7 @@ def test_a_tree_holds_the_log_sum_of_its_leaves() -> None:
 
 def sparse_rows(seed: int, n: int = 40, p: int = 30, labels: str = "real") -> Rows:
     rng = np.random.default_rng(seed)
-    X = sp.random_array((n, p), density=0.15, rng=rng, format="csr")
+    X = sp.random_array((n, p), density=0.15, random_state=rng, format="csr")
     X.data = rng.uniform(-1, 1, size=X.data.size)
     y = rng.uniform(-1, 1, size=n)
     weight = rng.uniform(0, 1, size=n)
@@ -621,7 +621,7 @@ def test_sparse_and_dense_runs_have_the_same_law() -> None:
 @pytest.mark.parametrize("stale", [None, 0.05])
 def test_runs_learn_and_stay_sparse(stale: float | None) -> None:
     rng = np.random.default_rng(13)
-    X = sp.random_array((4000, 300), density=0.1, rng=rng, format="csr")
+    X = sp.random_array((4000, 300), density=0.1, random_state=rng, format="csr")
     X.data = rng.choice([-1.0, 1.0], size=X.data.size)
     y = (X @ np.r_[np.ones(5), np.zeros(295)] > 0).astype(int)
     bounds = Bounds(features=(-1, 1), classes=(0, 1))
