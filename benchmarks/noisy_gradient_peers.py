@@ -41,9 +41,9 @@ SETTINGS = sgd(
     (300, 16.0, 0.9, 1.0),
 )
 PEERS = {
-    "Opacus DP-SGD": Method("Opacus DP-SGD", "opacus_softmax.py", "add-remove", "opacus"),
+    "Opacus DP-SGD": Method("Opacus DP-SGD", "opacus_sgd.py", "add-remove", "opacus"),
     "JAX-Privacy DP-SGD": Method(
-        "JAX-Privacy DP-SGD", "jax_privacy_softmax.py", "zero-out", "jax_privacy"
+        "JAX-Privacy DP-SGD", "jax_privacy_sgd.py", "zero-out", "jax_privacy"
     ),
 }
 Row = dict[str, Any]

@@ -13,9 +13,15 @@ from jax_privacy.experimental.execution_plan import BandMFExecutionPlanConfig
 from protocol import serve
 
 
-def loss(weights, row, label):
+def logistic(weights, row, label):
     """Logistic loss of one row; the label is -1 or +1."""
     return jax.nn.softplus(-label * (row @ weights))
+
+
+def softmax(weights, row, label):
+    """Cross entropy of one row; the label is the number of its class."""
+    scores = weights @ row
+    return jax.nn.logsumexp(scores) - scores[label]
 
 
 def calibrate(epsilon, delta, setting, shape):
@@ -41,9 +47,14 @@ def step(gradient, privatise, weights, velocity, state, rows, labels, padding, s
 
 
 def fit(X, y, noise, setting, seed):
-    """Run DP-SGD from zero for a fixed number of steps."""
+    """Run DP-SGD from zero for a fixed number of steps; several classes get weights each."""
     n, p = X.shape
     steps = setting["steps"]
+    if y.max() > 1:
+        loss, labels, weights = softmax, y.astype(np.int32), jnp.zeros((int(y.max()) + 1, p))
+    else:
+        loss, labels = logistic, np.where(y > 0, 1, -1).astype(np.float32)
+        weights = jnp.zeros(p)
     plan = BandMFExecutionPlanConfig(
         strategy=np.ones(1),
         iterations=steps,
@@ -58,8 +69,8 @@ def fit(X, y, noise, setting, seed):
     ).plan
     gradient = plan.clipped_grad(loss, batch_argnums=(1, 2), keep_batch_dim=False)
     privatise = plan.noise_addition_transform.update
-    rows, labels = X.astype(np.float32), np.where(y > 0, 1, -1).astype(np.float32)
-    weights, velocity, total = jnp.zeros(p), jnp.zeros(p), np.zeros(p)
+    rows = X.astype(np.float32)
+    velocity, total = jnp.zeros_like(weights), np.zeros(weights.shape)
     state = plan.noise_addition_transform.init(weights)
     batches = plan.batch_selection_strategy.batch_iterator(n, rng=seed)
     for i, batch in enumerate(batches):

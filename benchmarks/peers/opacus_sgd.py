@@ -41,10 +41,10 @@ def calibrate(epsilon, delta, setting, shape):
 
 
 def fit(X, y, noise, setting, seed):
-    """Run DP-SGD from zero for a fixed number of steps."""
+    """Run DP-SGD from zero for a fixed number of steps; several classes get weights each."""
     torch.manual_seed(seed)
-    steps = setting["steps"]
-    model = torch.nn.Linear(X.shape[1], 1, bias=False)
+    steps, classes = setting["steps"], int(y.max()) + 1
+    model = torch.nn.Linear(X.shape[1], classes if classes > 2 else 1, bias=False)
     torch.nn.init.zeros_(model.weight)
     optimizer = torch.optim.SGD(
         model.parameters(), lr=setting["step_size"], momentum=setting["momentum"]
@@ -58,19 +58,21 @@ def fit(X, y, noise, setting, seed):
         noise_multiplier=noise,
         max_grad_norm=setting["clip"],
     )
-    loss = torch.nn.BCEWithLogitsLoss()
-    done, total = 0, np.zeros(X.shape[1])
+    logistic, softmax = torch.nn.BCEWithLogitsLoss(), torch.nn.CrossEntropyLoss()
+    done, total = 0, np.zeros(tuple(model._module.weight.shape))
     while done < steps:
         for rows, labels in loader:
             optimizer.zero_grad()
-            loss(model(rows)[:, 0], labels).backward()
+            scores = model(rows)
+            loss = softmax(scores, labels.long()) if classes > 2 else logistic(scores[:, 0], labels)
+            loss.backward()
             optimizer.step()
             done += 1
             if done > steps // 2:
-                total += model._module.weight.detach().numpy()[0]
+                total += model._module.weight.detach().numpy()
             if done == steps:
                 break
-    return total / (steps - steps // 2)
+    return np.squeeze(total / (steps - steps // 2), axis=0 if classes <= 2 else ())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.early_stopping import LEAST_RATE, MOST_ROWS, early_stopping
+from discreet.algorithms.early_stopping import LEAST_RATE, PLENTY_OF_ROWS, early_stopping
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter
@@ -94,7 +94,7 @@ def test_many_rows_are_read_in_batches_and_more_are_left_to_objective_perturbati
     assert plans[1] is not None
     assert plans[1].sampler.rate < 0.2
     assert plans[2] is None
-    assert rows_against_noise(more, budget) > MOST_ROWS
+    assert rows_against_noise(more, budget) > PLENTY_OF_ROWS
 
 
 def test_steps_stay_stable_when_all_rows_are_alike() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -367,3 +369,23 @@ def test_refusals() -> None:
     plan = SufficientStatistics().plan(problem(n_rows=4), budget)
     with pytest.raises(InvalidData, match="rows"):
         plan.run(ArraySource(np.ones((3, 2)), np.ones(3)), Seeded(0))
+
+
+def test_data_beyond_memory_is_read_in_blocks(tmp_path: Path) -> None:
+    n, p = 100_000, 20
+    X = np.memmap(tmp_path / "rows", dtype=np.float64, mode="w+", shape=(n, p))
+    X[:] = np.random.default_rng(0).uniform(-1.0, 1.0, size=(n, p))
+    model = PrivateRidge(
+        bounds=Bounds(features=(-1, 1), label=(-1, 1)),
+        algorithm="sufficient-statistics",
+        random_state=0,
+    )
+    labels = 0.5 * np.asarray(X[:, 0])
+    tracemalloc.start()
+    try:
+        model.fit(X, labels)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < X.nbytes / 3
+    assert model.coef_[0] == pytest.approx(0.5, abs=0.05)

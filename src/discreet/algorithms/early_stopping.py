@@ -24,7 +24,7 @@ from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.checks import positive
 from discreet.losses import CappedLogistic
 
-MOST_ROWS = 4 * ENOUGH_ROWS
+PLENTY_OF_ROWS = 4 * ENOUGH_ROWS
 """Rows against noise above which objective perturbation is as accurate, and faster."""
 
 NORM_GUESS = 80.0
@@ -67,7 +67,7 @@ def early_stopping(
     """
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm
     ratio = rows_against_noise(problem, budget)
-    if n is None or ratio > MOST_ROWS:
+    if n is None or ratio > PLENTY_OF_ROWS:
         return None
     plenty = min(1.0, ratio / ENOUGH_ROWS)
     capped = replace(problem, loss=CappedLogistic(cap=0.5 + 0.2 * plenty**2))

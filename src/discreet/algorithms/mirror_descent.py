@@ -224,10 +224,10 @@ class MirrorDescentPlan:
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
-        entropy = isinstance(self.geometry, Entropy)
+        geometry = self.geometry
         return {
             "algorithm": MirrorDescent.name,
-            "geometry": "entropy" if entropy else f"{self.geometry.q:.4g}-norm",  # type: ignore[union-attr]
+            "geometry": "entropy" if isinstance(geometry, Entropy) else f"{geometry.q:.4g}-norm",
             "steps": self.steps,
             "clip": self.problem.terms.lipschitz,
             "noise scale of a step": self.noise.scale,

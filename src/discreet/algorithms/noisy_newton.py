@@ -230,7 +230,8 @@ class NoisyNewtonPlan:
         norm = float(np.linalg.norm(gradient)) * (1 + 2.0**-40)
         sensitivity = solve_sensitivity(norm, self._curvature, self.floor)
         # privacy: the solve amplifies rounding of the Hessian and its own by at most 1/floor^2.
-        size = float(len(w)) * self.problem.n_rows * self._curvature  # type: ignore[operator]
+        assert self.problem.n_rows is not None
+        size = float(len(w)) * self.problem.n_rows * self._curvature
         backward = self._rounding + 64 * len(w) * 2.0**-53 * (size + self.floor)
         sensitivity += 2 * norm * backward / self.floor**2
         reach = max(norm / self.floor, 20 * self._multiplier * sensitivity)

@@ -99,14 +99,14 @@ class SufficientStatistics:
         strength = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         kind = self.noise
         if kind is None:
-            pure = "gamma" if self.row_l1 is None else "laplace"
-            kind = default_kind(budget) if budget.delta > 0 else pure  # type: ignore[assignment]
+            by_entries = budget.delta == 0 and self.row_l1 is not None
+            kind = "laplace" if by_entries else default_kind(budget)
         return SufficientStatisticsPlan(
             problem,
             budget,
             replace(SecondMoments.of(problem, row_l1=self.row_l1), label_room=self.label_room),
             max(strength, problem.regularizer.strong_convexity),
-            kind,  # type: ignore[arg-type]
+            kind,
             self.ridge,
             norm_guess_of(problem, self.norm_guess),
         )
