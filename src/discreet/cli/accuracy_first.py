@@ -147,6 +147,8 @@ def _line(step: Any, metric: str) -> str:
 
 def path_plot(path: Path, model: Any) -> None:
     """Draw what each level of a run would have cost, and where it stopped."""
+    from matplotlib.ticker import LogLocator
+
     from discreet.report.plots import _figure
 
     steps, reserved = model.outcome_.steps, model.guarantee_.reserved
@@ -158,9 +160,12 @@ def path_plot(path: Path, model: Any) -> None:
     axes.plot(spent, levels, "-o", color="#1f5fa8", lw=1.5, ms=4)
     if steps[-1].accepted:
         axes.plot(spent[-1:], levels[-1:], "o", color="#1f5fa8", ms=10)
+        # On the side where there is room.
+        right = reserved is None or spent[-1] ** 2 > spent[0] * reserved[0]
         axes.annotate(
-            f"stop at epsilon {spent[-1]:.3g}", (spent[-1], levels[-1]), xytext=(-8, 8),
-            textcoords="offset points", ha="right", fontweight="bold", color="#1f5fa8",
+            f"stop at epsilon {spent[-1]:.3g}", (spent[-1], levels[-1]),
+            xytext=(-10 if right else 10, 0), textcoords="offset points", va="center",
+            ha="right" if right else "left", fontweight="bold", color="#1f5fa8",
         )  # fmt: skip
     if certified:
         axes.axhline(model.target, color="#444444", ls="--", lw=1.2)
@@ -174,6 +179,9 @@ def path_plot(path: Path, model: Any) -> None:
         axes.text(reserved[0], axes.get_ylim()[0], f"reserved {reserved[0]:.3g} ", ha="right",
                   va="bottom", color="#888888", rotation=90)  # fmt: skip
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.minorticks_off()
     axes.set_xlabel("epsilon of a stop here")
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(model.summary_, loc="left", fontsize=9)
