@@ -20,7 +20,8 @@ from discreet.algorithms import Problem
 from discreet.checks import between
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, NotCertified
-from discreet.estimators.base import LABELS_PUBLIC, PrivateEstimator, UndeclaredBounds
+from discreet.estimators.base import LABELS_PUBLIC, UndeclaredBounds
+from discreet.estimators.linear import LinearModel
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.types import Array, Bounds
@@ -92,7 +93,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Meets excess risk 0.01 (confidence 90%) at epsilon 0..., of at most 0... reserved.
     """
 
-    estimator_: PrivateEstimator
+    estimator_: LinearModel
     outcome_: Outcome
     guarantee_: Guarantee
     status_: str
@@ -101,7 +102,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        estimator: PrivateEstimator,
+        estimator: LinearModel,
         *,
         target: float = 0.05,
         metric: str = "excess-risk",
@@ -148,7 +149,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self._plan(self._task(inner, bounds, n_features, n_rows))
 
     def _task(
-        self, inner: PrivateEstimator, bounds: Bounds, n_features: int, n_rows: int | None
+        self, inner: LinearModel, bounds: Bounds, n_features: int, n_rows: int | None
     ) -> Task:
         problem = inner._problem(bounds, n_features, n_rows)
         if isinstance(problem.loss, Clipped) and isinstance(problem.loss.loss, Squared):
@@ -156,7 +157,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             problem = replace(problem, loss=problem.loss.loss)
         return Task(problem=problem, strength=self._strength(inner, problem), row_l1=self.row_l1)
 
-    def _strength(self, inner: PrivateEstimator, problem: Problem) -> float:
+    def _strength(self, inner: LinearModel, problem: Problem) -> float:
         given = inner._strength()
         if given:
             return given
@@ -197,9 +198,9 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             With ``status_``, ``guarantee_``, ``outcome_``, ``summary_`` and, if
             one was released, the model ``estimator_``.
         """
-        if not isinstance(self.estimator, PrivateEstimator):
+        if not isinstance(self.estimator, LinearModel):
             raise Incompatible("AccuracyFirst needs a private estimator of this library.")
-        inner: PrivateEstimator = clone(self.estimator)
+        inner: LinearModel = clone(self.estimator)
         X, y = inner._validated(X, y)
         bounds = inner._declared_bounds(X.shape[1])
         assumptions: tuple[str, ...] = ()
@@ -262,7 +263,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # The model, if one was released.
 
-    def _fitted(self) -> PrivateEstimator:
+    def _fitted(self) -> LinearModel:
         check_is_fitted(self, "status_")
         if self.outcome_.weights is None:
             raise NotCertified(

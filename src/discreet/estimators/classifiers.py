@@ -8,50 +8,35 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from discreet.accounting import Budget
-from discreet.algorithms import Algorithm, Plan, Problem
+from discreet.algorithms import Plan, Problem
 from discreet.algorithms.early_stopping import early_stopping
 from discreet.checks import one_of, positive
-from discreet.estimators.base import PrivateClassifier
+from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
+from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
-from discreet.regularizers import Regularizer
-from discreet.sets import ConvexSet
 from discreet.types import Array, Bounds
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    epsilon, delta
-        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
-    bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows are
-        clipped to them; they are never read from the data.
-    neighbours
-        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
-    algorithm
-        Name of an algorithm, an instance of one, or ``"auto"``: the one with
-        the smallest expected error by public facts.
+_C = """
     C
         Inverse of the ridge strength, as in scikit-learn; the plan raises the
-        strength where privacy needs more. None lets the plan choose.
-    regularizer, constraint
-        Further penalty and hard constraint on the weights, in the scaled domain.
-    fit_intercept, intercept_scaling
-        Whether to append a constant feature, and its size as a fraction of the
-        row norm. The intercept is penalised like every weight.
-    norm_guess
-        Public guess of the norm of good weights in the scaled domain. Only
-        accuracy depends on it.
-    n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
-"""
+        strength where privacy needs more. None lets the plan choose."""
+
+_PARAMETERS = COMMON + ALGORITHM + _C + PENALTIES + INTERCEPT + GUESS
 
 
-class PrivateLogisticRegression(PrivateClassifier):
+class _Classifier(Chosen, Penalised, PrivateClassifier):
+    """What both classifiers share."""
+
+    C: float | None = None
+
+    def _strength(self) -> float | None:
+        return None if self.C is None else 1.0 / positive("C", self.C)
+
+
+class PrivateLogisticRegression(_Classifier):
     __doc__ = f"""Logistic regression with a privacy guarantee, binary or multinomial.
 {_PARAMETERS}
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -65,43 +50,9 @@ class PrivateLogisticRegression(PrivateClassifier):
 
     _multinomial: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        algorithm: str | Algorithm = "auto",
-        C: float | None = None,
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.algorithm = algorithm
-        self.C = C
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
-
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         assert bounds.classes is not None
         return Logistic() if len(bounds.classes) == 2 else Softmax(n_classes=len(bounds.classes))
-
-    def _strength(self) -> float | None:
-        return None if self.C is None else 1.0 / positive("C", self.C)
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         settings = (self.C, self.regularizer, self.constraint)
@@ -126,7 +77,7 @@ class PrivateLogisticRegression(PrivateClassifier):
         return np.log(self.predict_proba(X))
 
 
-class PrivateLinearSVC(PrivateClassifier):
+class PrivateLinearSVC(_Classifier):
     __doc__ = f"""Linear support vector classifier with a privacy guarantee.
 
     By default uses the huberised hinge loss, which rounds the corner of the
@@ -150,45 +101,10 @@ class PrivateLinearSVC(PrivateClassifier):
     array(['yes'], dtype='<U3')
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        algorithm: str | Algorithm = "auto",
-        C: float | None = None,
-        loss: str = "huberised-hinge",
-        width: float = 0.5,
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.algorithm = algorithm
-        self.C = C
-        self.loss = loss
-        self.width = width
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    loss: str = "huberised-hinge"
+    width: float = 0.5
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         if one_of("loss", self.loss, ("huberised-hinge", "hinge")) == "hinge":
             return Hinge()
         return HuberisedHinge(width=self.width)
-
-    def _strength(self) -> float | None:
-        return None if self.C is None else 1.0 / positive("C", self.C)

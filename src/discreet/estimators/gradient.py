@@ -12,7 +12,15 @@ from discreet.algorithms import NoisyGradient, Plan, Problem
 from discreet.checks import nonnegative, one_of
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.linear import (
+    Chosen,
+    Penalised,
+    PrivateClassifier,
+    PrivateRegressor,
+    Ridged,
+)
+from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import (
     LOSSES,
     Absolute,
@@ -23,45 +31,20 @@ from discreet.losses import (
     Softmax,
 )
 from discreet.noise import as_randomness
-from discreet.regularizers import Regularizer
-from discreet.sets import ConvexSet, L2Ball
+from discreet.sets import L2Ball
 from discreet.types import Array, Bounds
-
-_BUDGET = """
-    Parameters
-    ----------
-    epsilon, delta
-        Privacy budget of one fit. Without delta only full-batch steps are taken.
-    bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows are
-        clipped to them; they are never read from the data.
-    neighbours
-        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``."""
 
 _STEPS = """
     sampler, batch
         Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``, and how many.
+        Without delta only full-batch steps are taken.
     steps, clip
         Number of steps and bound on the norm of a row's gradient; by default
         chosen from public values.
     alpha
         Ridge strength on the sum scale."""
 
-_REST = """
-    regularizer, constraint
-        Further penalty and hard constraint on the weights, in the scaled domain.
-    fit_intercept, intercept_scaling
-        Whether to append a constant feature, and its size as a fraction of the
-        row norm. The intercept is penalised like every weight.
-    norm_guess
-        Public guess of the norm of good weights in the scaled domain. Only
-        accuracy depends on it.
-    n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
-"""
+_REST = PENALTIES + INTERCEPT + GUESS
 
 
 def _named(loss: str | Loss, targets: tuple[str, ...]) -> Loss:
@@ -76,15 +59,15 @@ def _named(loss: str | Loss, targets: tuple[str, ...]) -> Loss:
     return loss
 
 
-class _Stepped(PrivateEstimator):
+class _Stepped(Penalised):
     """What the estimators of any loss share."""
 
-    loss: str | Loss
-    sampler: str
-    batch: int | None
-    steps: int | None
-    clip: float | None
-    alpha: float
+    sampler: str = "full"
+    batch: int | None = None
+    steps: int | None = None
+    clip: float | None = None
+    alpha: float = 0.0
+    norm_guess: float | None = None
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         return NoisyGradient(
@@ -102,10 +85,11 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
 
     A loss of one output fits more than two classes one against the rest, and
     the budget is split over the fits; ``"softmax"`` fits all at once.
-{_BUDGET}
+{COMMON}
     loss
         Name or instance of a loss for classes, such as ``"hinge"``,
         ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{_STEPS}{_REST}
+
     Examples
     --------
     >>> from discreet import Bounds
@@ -116,44 +100,7 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
     array(['yes'], dtype='<U3')
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        loss: str | Loss = "hinge",
-        sampler: str = "full",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        alpha: float = 0.0,
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.loss = loss
-        self.sampler = sampler
-        self.batch = batch
-        self.steps = steps
-        self.clip = clip
-        self.alpha = alpha
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    loss: str | Loss = "hinge"
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         loss = _named(self.loss, ("sign", "index"))
@@ -170,11 +117,12 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
 
 class PrivateSGDRegressor(_Stepped, PrivateRegressor):
     __doc__ = f"""Linear regressor of any registered loss, by noisy gradient steps.
-{_BUDGET}
+{COMMON}
     loss
         Name or instance of a loss for numbers, such as ``"squared"``,
         ``"absolute"``, ``"huber"`` or ``"quantile"``. Labels are mapped to
         [-1, 1] inside.{_STEPS}{_REST}
+
     Examples
     --------
     >>> from discreet import Bounds
@@ -185,60 +133,22 @@ class PrivateSGDRegressor(_Stepped, PrivateRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        loss: str | Loss = "squared",
-        sampler: str = "full",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        alpha: float = 0.0,
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.loss = loss
-        self.sampler = sampler
-        self.batch = batch
-        self.steps = steps
-        self.clip = clip
-        self.alpha = alpha
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    loss: str | Loss = "squared"
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return _named(self.loss, ("real",))
 
 
-class PrivateQuantileRegressor(PrivateRegressor):
+class PrivateQuantileRegressor(Chosen, Penalised, Ridged, PrivateRegressor):
     __doc__ = f"""Linear regression for a quantile of the label, with a privacy guarantee.
 
     Uses the pinball loss itself, not a smoothed form.
-{_BUDGET}
+{COMMON}
     quantile
         Which quantile, strictly between 0 and 1.
     alpha
-        Ridge strength on the sum scale.
-    algorithm
-        Name of an algorithm, an instance of one, or ``"auto"``.{_REST}
+        Ridge strength on the sum scale; None lets the plan choose.{ALGORITHM}{_REST}
+
     Examples
     --------
     >>> from discreet import Bounds
@@ -249,44 +159,10 @@ class PrivateQuantileRegressor(PrivateRegressor):
     'noisy-gradient'
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        quantile: float = 0.5,
-        alpha: float | None = None,
-        algorithm: Any = "auto",
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.quantile = quantile
-        self.alpha = alpha
-        self.algorithm = algorithm
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    quantile: float = 0.5
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Quantile(quantile=self.quantile)
-
-    def _strength(self) -> float | None:
-        return None if self.alpha is None else nonnegative("alpha", self.alpha)
 
 
 class PrivateGeometricMedian(PrivateEstimator):
@@ -294,12 +170,7 @@ class PrivateGeometricMedian(PrivateEstimator):
 
     Rows are clipped to the declared ranges (or norm) and mapped into the unit
     ball by one common scale, since distances do not allow one per coordinate.
-{_BUDGET}
-    n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
+{COMMON}
 
     Examples
     --------
@@ -311,23 +182,6 @@ class PrivateGeometricMedian(PrivateEstimator):
     """
 
     _labels = "rows"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.random_state = random_state
 
     @property
     def center_(self) -> Array:
@@ -350,7 +204,7 @@ class PrivateGeometricMedian(PrivateEstimator):
             loss=Absolute() if one else EuclideanDistance(dim=n_features),
             bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0) if one else None),
             n_features=1,
-            n_rows=self.n_rows if self.neighbours == "add-remove" else n_rows,
+            n_rows=self._size(n_rows),
             neighbours=self.neighbours,  # type: ignore[arg-type]
             constraint=L2Ball(radius=1.0),
         )

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidParameter
+from discreet.estimators.parameters import Configured
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS
 from discreet.types import Bounds
@@ -29,7 +30,7 @@ MODELS: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
 
 
-class Portable:
+class Portable(Configured):
     """Adds ``save`` and clean pickling to an estimator."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")

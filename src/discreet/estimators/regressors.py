@@ -9,44 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from discreet.accounting import Budget
-from discreet.algorithms import Algorithm, Plan, Problem, choose
+from discreet.algorithms import Plan, Problem, choose
 from discreet.algorithms.base import rows_against_noise
-from discreet.checks import between, nonnegative, positive
+from discreet.checks import between, positive
 from discreet.errors import MissingBound
-from discreet.estimators.base import PrivateRegressor
+from discreet.estimators.linear import Chosen, Penalised, PrivateRegressor, Ridged
+from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Squared
 from discreet.regularizers import ElasticNet, Regularizer
-from discreet.sets import ConvexSet
 from discreet.types import Bounds
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    epsilon, delta
-        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
-    bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
-        labels are clipped to them; they are never read from the data.
-    neighbours
-        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
-    algorithm
-        Name of an algorithm, an instance of one, or ``"auto"``: the one with
-        the smallest expected error by public facts.
-    fit_intercept, intercept_scaling
-        Whether to append a constant feature, and its size as a fraction of the
-        row norm. The intercept is penalised like every weight.
-    norm_guess
-        Public guess of the norm of good weights in the scaled domain. Only
-        accuracy depends on it.
-    n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
-"""
+_PARAMETERS = COMMON + ALGORITHM + INTERCEPT + GUESS
 
 
 def usual_clip(problem: Problem, budget: Budget) -> float:
@@ -72,7 +47,7 @@ def usual_clip(problem: Problem, budget: Budget) -> float:
     return min(1.0, max(0.125, math.sqrt(rows_against_noise(problem, budget)) / 200))
 
 
-class PrivateRidge(PrivateRegressor):
+class PrivateRidge(Chosen, Penalised, Ridged, PrivateRegressor):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
@@ -88,9 +63,7 @@ class PrivateRidge(PrivateRegressor):
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly. None takes :func:`usual_clip`, from 1/8 where noise dominates
-        to 1 where rows are plenty.
-    regularizer, constraint
-        Further penalty and hard constraint on the weights, in the scaled domain.
+        to 1 where rows are plenty.{PENALTIES}
 
     Examples
     --------
@@ -103,45 +76,11 @@ class PrivateRidge(PrivateRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        algorithm: str | Algorithm = "auto",
-        alpha: float | None = None,
-        clip: float | None = None,
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.algorithm = algorithm
-        self.alpha = alpha
-        self.clip = clip
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    clip: float | None = None
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         clip = 1.0 if self.clip is None else positive("clip", self.clip)
         return Clipped(loss=Squared(), clip=clip * row_norm)
-
-    def _strength(self) -> float | None:
-        return None if self.alpha is None else nonnegative("alpha", self.alpha)
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         problem = super()._problem(bounds, n_features, n_rows)
@@ -165,7 +104,7 @@ class PrivateRidge(PrivateRegressor):
         return min(plan, other, key=lambda p: p.expected_excess)
 
 
-class PrivateElasticNet(PrivateRegressor):
+class PrivateElasticNet(Chosen, PrivateRegressor):
     __doc__ = f"""Linear regression with an elastic-net penalty and a privacy guarantee.
 
     Minimises ``1/(2n) ||y - Xw||^2 + alpha l1_ratio ||w||_1 + alpha (1 -
@@ -189,36 +128,9 @@ class PrivateElasticNet(PrivateRegressor):
     (1,)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        algorithm: str | Algorithm = "auto",
-        alpha: float = 0.01,
-        l1_ratio: float = 0.5,
-        clip: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.algorithm = algorithm
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.clip = clip
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    alpha: float = 0.01
+    l1_ratio: float = 0.5
+    clip: float = 1.0
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Clipped(loss=Squared(), clip=positive("clip", self.clip) * row_norm)
@@ -235,16 +147,14 @@ class PrivateElasticNet(PrivateRegressor):
         return ElasticNet(l1=alpha * ratio, l2=alpha * (1.0 - ratio))
 
 
-class PrivateHuberRegressor(PrivateRegressor):
+class PrivateHuberRegressor(Chosen, Penalised, Ridged, PrivateRegressor):
     __doc__ = f"""Robust linear regression with a privacy guarantee.
 {_PARAMETERS}
     threshold
         Residual, in half label ranges, from which errors count linearly.
     alpha
         Ridge strength on the sum scale; the plan raises it where privacy needs
-        more. None lets the plan choose.
-    regularizer, constraint
-        Further penalty and hard constraint on the weights, in the scaled domain.
+        more. None lets the plan choose.{PENALTIES}
 
     Examples
     --------
@@ -257,41 +167,7 @@ class PrivateHuberRegressor(PrivateRegressor):
     'zero-out'
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        algorithm: str | Algorithm = "auto",
-        threshold: float = 0.25,
-        alpha: float | None = None,
-        regularizer: Regularizer | None = None,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.algorithm = algorithm
-        self.threshold = threshold
-        self.alpha = alpha
-        self.regularizer = regularizer
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    threshold: float = 0.25
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Huber(threshold=self.threshold)
-
-    def _strength(self) -> float | None:
-        return None if self.alpha is None else nonnegative("alpha", self.alpha)

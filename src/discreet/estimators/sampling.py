@@ -75,66 +75,24 @@ def draw_quantile(
     return float(low + (high - low) * (law.draw(random) / (size - 1)))
 
 
-class PrivateQuantile(Portable, BaseEstimator):  # type: ignore[misc]
-    """A quantile of every column, with pure epsilon-privacy.
-
-    Columns share the budget equally. The expected excess of the summed pinball
-    loss of a column is at most its range times ``max(q, 1 - q)`` over its
-    epsilon, whatever the data is.
-
-    Parameters
-    ----------
-    quantile
-        Which quantile, between 0 and 1.
-    epsilon
-        Privacy budget of one fit.
-    bounds
-        Declared :class:`~discreet.Bounds` with ``features``, or a mapping of
-        them. Values are clipped to them; they are never read from the data.
-    neighbours
-        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
-
-    Attributes
-    ----------
-    quantiles_
-        One number per column.
-    guarantee_
-        What the release promises.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discreet import Bounds, PrivateQuantile
-    >>> ages = np.arange(1000).reshape(-1, 1) / 10
-    >>> model = PrivateQuantile(quantile=0.9, bounds=Bounds(features=(0, 120))).fit(ages)
-    >>> bool(abs(model.quantiles_[0] - 90) < 10), model.guarantee_.delta
-    (True, 0.0)
-    """
-
-    _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
+class FittedQuantiles:
+    """What a fit leaves behind."""
 
     quantiles_: Array
     guarantee_: Guarantee
     algorithm_: str
     n_features_in_: int
 
-    def __init__(
-        self,
-        *,
-        quantile: float = 0.5,
-        epsilon: float = 1.0,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        random_state: Any = None,
-    ) -> None:
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.random_state = random_state
+
+class Quantiles(FittedQuantiles, Portable, BaseEstimator):  # type: ignore[misc]
+    """One quantile of every column; not used directly."""
+
+    epsilon: float = 1.0
+    bounds: Bounds | dict[str, Any] | None = None
+    neighbours: str = "zero-out"
+    random_state: Any = None
+
+    _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
@@ -186,8 +144,55 @@ class PrivateQuantile(Portable, BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = self.random_state is None
         return tags
 
+    @property
+    def quantile(self) -> float:
+        """Which quantile."""
+        raise NotImplementedError
 
-class PrivateMedian(PrivateQuantile):
+
+class PrivateQuantile(Quantiles):
+    """A quantile of every column, with pure epsilon-privacy.
+
+    Columns share the budget equally. The expected excess of the summed pinball
+    loss of a column is at most its range times ``max(q, 1 - q)`` over its
+    epsilon, whatever the data is.
+
+    Parameters
+    ----------
+    quantile
+        Which quantile, between 0 and 1.
+    epsilon
+        Privacy budget of one fit.
+    bounds
+        Declared :class:`~discreet.Bounds` with ``features``, or a mapping of
+        them. Values are clipped to them; they are never read from the data.
+    neighbours
+        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``.
+
+    Attributes
+    ----------
+    quantiles_
+        One number per column.
+    guarantee_
+        What the release promises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateQuantile
+    >>> ages = np.arange(1000).reshape(-1, 1) / 10
+    >>> model = PrivateQuantile(quantile=0.9, bounds=Bounds(features=(0, 120))).fit(ages)
+    >>> bool(abs(model.quantiles_[0] - 90) < 10), model.guarantee_.delta
+    (True, 0.0)
+    """
+
+    quantile: float = 0.5
+
+
+class PrivateMedian(Quantiles):
     """The median of every column, with pure epsilon-privacy.
 
     Parameters
@@ -205,20 +210,7 @@ class PrivateMedian(PrivateQuantile):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.random_state = random_state
-
     @property
-    def quantile(self) -> float:  # type: ignore[override]
+    def quantile(self) -> float:
         """One half."""
         return 0.5

@@ -20,87 +20,38 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
-from discreet.checks import nonnegative, positive
-from discreet.estimators.base import (
-    DEFAULT_LABEL,
-    PrivateClassifier,
-    PrivateEstimator,
-    PrivateRegressor,
-    UndeclaredBounds,
-)
+from discreet.checks import positive
+from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
+from discreet.estimators.parameters import COMMON, GUESS
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.sets import AllSpace, ConvexSet, L1Ball
 from discreet.types import Array, Bounds
 
 DEFAULT_FEATURE = (-3.0, 3.0)
 
-_PARAMETERS = """
-    Parameters
-    ----------
-    epsilon, delta
-        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
-    bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them. Ranges of
-        features matter most here: every entry is clipped to its range. They
-        are never read from the data.
-    neighbours
-        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
+_PARAMETERS = f"""{COMMON}
     fit_intercept, intercept_scaling
         Whether to append a constant feature, and its size as a fraction of the
-        largest bounded entry.
-    n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
-"""
+        largest bounded entry."""
 
 
 class NoStableSupport(UserWarning):
     """The rows did not agree on a support, so the model has no features."""
 
 
-class SparseModel(PrivateEstimator):
+class SparseModel(LinearModel):
     """Common ground of sparse models; not used directly."""
 
-    def _declared_bounds(self, n_features: int) -> Bounds:
-        bounds, missing = Bounds.of(self.bounds), []
-        if bounds.row_norm is None and bounds.features is None:
-            bounds = replace(bounds, features=DEFAULT_FEATURE)
-            missing.append(f"features (every feature is clipped to {DEFAULT_FEATURE})")
-        if self._labels == "real" and bounds.label is None:
-            bounds = replace(bounds, label=DEFAULT_LABEL)
-            missing.append(f"label (labels are clipped to {DEFAULT_LABEL})")
-        if missing:
-            warnings.warn(
-                f"{type(self).__name__}: bounds does not declare {'; '.join(missing)}. Noise is "
-                "scaled to these bounds and they are never read from the data. Declare them "
-                "from public knowledge, e.g. bounds=Bounds(features=(0, 1)).",
-                UndeclaredBounds,
-                stacklevel=4,
-            )
-        return bounds
+    def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:
+        declared = replace(bounds, features=DEFAULT_FEATURE)
+        return declared, f"features (every feature is clipped to {DEFAULT_FEATURE})"
 
     def _reach(self, bounds: Bounds, n_features: int) -> float:
-        """Size that the intercept's constant is measured by: the largest bounded entry."""
+        """Return the largest bounded entry, which the intercept's constant is measured by."""
         if bounds.features is None:
             assert bounds.row_norm is not None
             return bounds.row_norm
         return 1.0
-
-    def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
-        reach, intercept = self._reach(bounds, n_features), 0.0
-        if self.fit_intercept:
-            intercept = reach * positive("intercept_scaling", self.intercept_scaling)
-        return Problem(
-            loss=self._loss(bounds, math.hypot(reach, intercept)),
-            bounds=bounds,
-            n_features=n_features,
-            n_rows=self.n_rows if self.neighbours == "add-remove" else n_rows,
-            neighbours=self.neighbours,  # type: ignore[arg-type]
-            constraint=self._constraint(),
-            intercept=intercept,
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,9 +96,9 @@ class SparseModel(PrivateEstimator):
 class FrankWolfeModel(SparseModel):
     """Models fitted by private Frank-Wolfe over the l1 ball; not used directly."""
 
-    radius: float | None
-    steps: int | None
-    stale: float | None
+    radius: float | None = None
+    steps: int | None = None
+    stale: float | None = None
 
     def _constraint(self) -> ConvexSet:
         return AllSpace() if self.radius is None else L1Ball(radius=self.radius)
@@ -186,34 +137,9 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
     7
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        radius: float = 1.0,
-        threshold: float | None = None,
-        steps: int | None = None,
-        stale: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.radius = radius
-        self.threshold = threshold
-        self.steps = steps
-        self.stale = stale
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_rows = n_rows
-        self.random_state = random_state
+    radius: float = 1.0
+    threshold: float | None = None
+    intercept_scaling: float = 1.0
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Squared() if self.threshold is None else Huber(threshold=self.threshold)
@@ -248,32 +174,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
     7
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        radius: float | None = None,
-        steps: int | None = None,
-        stale: float | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.1,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.radius = radius
-        self.steps = steps
-        self.stale = stale
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_rows = n_rows
-        self.random_state = random_state
+    intercept_scaling: float = 0.1
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         return Logistic()
@@ -291,7 +192,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
         return np.log(self.predict_proba(X))
 
 
-class PrivateSparseRegression(SparseModel, PrivateRegressor):
+class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
     __doc__ = f"""Regression on a privately chosen support, with a privacy guarantee.
 
     Spends ``share`` of the budget on choosing ``size`` features and the rest on
@@ -316,7 +217,7 @@ class PrivateSparseRegression(SparseModel, PrivateRegressor):
         Ridge strength of the fit on the sum scale; None lets the plan choose.
     clip
         Residual, in half label ranges, from which a row of full norm counts
-        linearly.
+        linearly.{GUESS}
 
     Examples
     --------
@@ -329,46 +230,15 @@ class PrivateSparseRegression(SparseModel, PrivateRegressor):
     [7]
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        selector: str = "votes",
-        size: int | None = None,
-        share: float = 0.5,
-        blocks: int | None = None,
-        vote_noise: str | None = None,
-        noise_level: float = 0.05,
-        radius: float = 1.0,
-        alpha: float | None = None,
-        clip: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.selector = selector
-        self.size = size
-        self.share = share
-        self.blocks = blocks
-        self.vote_noise = vote_noise
-        self.noise_level = noise_level
-        self.radius = radius
-        self.alpha = alpha
-        self.clip = clip
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.random_state = random_state
+    selector: str = "votes"
+    size: int | None = None
+    share: float = 0.5
+    blocks: int | None = None
+    vote_noise: str | None = None
+    noise_level: float = 0.05
+    radius: float = 1.0
+    clip: float = 1.0
+    norm_guess: float | None = None
 
     @property
     def support_(self) -> Any:
@@ -424,7 +294,7 @@ class PrivateSparseRegression(SparseModel, PrivateRegressor):
             noise=self.vote_noise,
             noise_level=self.noise_level,
             radius=self.radius,
-            strength=None if self.alpha is None else nonnegative("alpha", self.alpha),
+            strength=self._strength(),
             norm_guess=self.norm_guess,
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +14,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.estimators.base import (
-    LABELS_PUBLIC,
-    PrivateClassifier,
-    PrivateRegressor,
-    UndeclaredBounds,
-)
+from discreet.estimators.base import LABELS_PUBLIC, UndeclaredBounds
+from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
+from discreet.estimators.parameters import GUESS, INTERCEPT
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
-from discreet.sets import ConvexSet
 from discreet.types import Array, Bounds
 
-_PARAMETERS = """
+_PARAMETERS = f"""
     Parameters
     ----------
     epsilon, delta
@@ -48,13 +43,7 @@ _PARAMETERS = """
         Whether to publish the mean of all iterates instead of the last. Better
         where rows come in random order, worse where the world changes.
     constraint
-        Hard constraint on the weights, in the scaled domain.
-    fit_intercept, intercept_scaling
-        Whether to append a constant feature, and its size as a fraction of the
-        row norm.
-    norm_guess
-        Public guess of the norm of good weights in the scaled domain. Only
-        accuracy depends on it.
+        Hard constraint on the weights, in the scaled domain.{INTERCEPT}{GUESS}
     n_rows
         Expected length of the stream, for accuracy only: it may go on.
     state_path
@@ -96,42 +85,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     (array(['yes'], dtype='<U3'), 2000, 2.0)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        loss: str = "logistic",
-        strategy: str = "blt",
-        batch_size: int | None = None,
-        passes: int = 1,
-        average: bool = False,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        state_path: str | Path | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.loss = loss
-        self.strategy = strategy
-        self.batch_size = batch_size
-        self.passes = passes
-        self.average = average
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.state_path = state_path
-        self.random_state = random_state
+    loss: str = "logistic"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
@@ -249,42 +203,7 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        bounds: Bounds | dict[str, Any] | None = None,
-        neighbours: str = "zero-out",
-        loss: str = "huber",
-        strategy: str = "blt",
-        batch_size: int | None = None,
-        passes: int = 1,
-        average: bool = False,
-        constraint: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        norm_guess: float | None = None,
-        n_rows: int | None = None,
-        state_path: str | Path | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.loss = loss
-        self.strategy = strategy
-        self.batch_size = batch_size
-        self.passes = passes
-        self.average = average
-        self.constraint = constraint
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.norm_guess = norm_guess
-        self.n_rows = n_rows
-        self.state_path = state_path
-        self.random_state = random_state
+    loss: str = "huber"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""

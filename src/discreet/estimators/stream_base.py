@@ -30,24 +30,18 @@ from discreet.algorithms.stream_learner import StreamLearner
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.journal import Journal
+from discreet.estimators.linear import LinearModel
 from discreet.noise import as_randomness
+from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
 
 FIRST_ROWS = 4096
 """Length a stream is planned for at first when none is declared."""
 
 
-class PrivateStream(PrivateEstimator):
-    """What both stream estimators share; not used directly."""
-
-    loss: str
-    strategy: str
-    batch_size: int | None
-    passes: int
-    average: bool
-    state_path: str | Path | None
+class Flowing:
+    """What a stream that has begun carries."""
 
     rows_seen_: int
     passes_begun_: int
@@ -57,6 +51,21 @@ class PrivateStream(PrivateEstimator):
     _assumptions: tuple[str, ...] = ()
     _seeded: bool = False  # whether noise was seeded before the last resume
     _placed: bool = True  # whether the place of the next rows is known without ``start``
+
+
+class PrivateStream(Flowing, LinearModel):
+    """What both stream estimators share; not used directly."""
+
+    strategy: str = "blt"
+    batch_size: int | None = None
+    passes: int = 1
+    average: bool = False
+    constraint: ConvexSet | None = None
+    norm_guess: float | None = None
+    state_path: str | Path | None = None
+
+    def _constraint(self) -> ConvexSet:
+        return self.constraint or AllSpace()
 
     # Starting and going on.
 

@@ -1,0 +1,69 @@
+"""How estimators declare their parameters, and the texts many of them share.
+
+scikit-learn reads the parameters of an estimator off its constructor. Here a
+class lists them as annotated defaults, those of its bases included, and gets
+the constructor that scikit-learn expects: keyword-only, and storing every value
+unchanged. What a fit leaves behind is annotated in plain classes outside this
+machinery, so that it can never be passed in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, dataclass_transform
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+class Configured:
+    """Gives every subclass a constructor of its annotated defaults.
+
+    Examples
+    --------
+    >>> class Base(Configured):
+    ...     epsilon: float = 1.0
+    >>> class Model(Base):
+    ...     alpha: float = 0.5
+    >>> vars(Model(alpha=2.0))
+    {'epsilon': 1.0, 'alpha': 2.0}
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Identity and printing stay those of scikit-learn.
+        dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
+
+
+COMMON = """
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
+    bounds
+        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
+        labels are clipped to them; they are never read from the data.
+    neighbours
+        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
+    n_rows
+        Declared size of the data; used under ``add-remove`` only.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``."""
+
+ALGORITHM = """
+    algorithm
+        Name of an algorithm, an instance of one, or ``"auto"``: the one with
+        the smallest expected error by public facts."""
+
+GUESS = """
+    norm_guess
+        Public guess of the norm of good weights in the scaled domain. Only
+        accuracy depends on it."""
+
+PENALTIES = """
+    regularizer, constraint
+        Further penalty and hard constraint on the weights, in the scaled domain."""
+
+INTERCEPT = """
+    fit_intercept, intercept_scaling
+        Whether to append a constant feature, and its size as a fraction of the
+        row norm. The intercept is penalised like every weight."""

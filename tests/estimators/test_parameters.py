@@ -1,0 +1,37 @@
+"""Every estimator declares its parameters once, and documents each of them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import discreet
+
+ESTIMATORS = [
+    kind
+    for name in discreet.__all__
+    if inspect.isclass(kind := getattr(discreet, name)) and hasattr(kind, "get_params")
+]
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_documented_parameters_are_those_of_the_constructor(kind: type) -> None:
+    section = re.search(r"Parameters\n-+\n(.*?)\n\n", inspect.getdoc(kind) or "", re.DOTALL)
+    assert section is not None
+    lines = [line for line in section[1].splitlines() if not line.startswith(" ")]
+    named = [name for line in lines for name in line.split(", ")]
+    assert sorted(named) == sorted(inspect.signature(kind).parameters)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_settings_are_keywords(kind: type) -> None:
+    parameters = inspect.signature(kind).parameters
+    positional = [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+    assert positional == (["estimator"] if kind is discreet.AccuracyFirst else [])
+
+
+def test_what_a_fit_leaves_cannot_be_passed_in() -> None:
+    with pytest.raises(TypeError, match="coef_"):
+        discreet.PrivateRidge(coef_=[1.0])
