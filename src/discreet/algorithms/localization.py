@@ -14,7 +14,6 @@ public radius is private. The minimiser is certified or nothing is released.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -43,7 +42,7 @@ from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import Incompatible, MissingBound
 from discreet.noise import Randomness
-from discreet.samplers import GaussianEnvelope, Region
+from discreet.samplers import GaussianEnvelope, Region, tangent_passes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +193,7 @@ class LocalizationPlan:
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
-        draw = 20.0 if is_curved(self.problem) else 3.5 * math.exp(0.5 * self.problem.dimension)
+        draw = 20.0 if is_curved(self.problem) else tangent_passes(self.problem.dimension)
         return {
             "algorithm": Localization.name,
             "strength": self.strength,

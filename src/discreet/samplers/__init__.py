@@ -12,7 +12,7 @@ from discreet.samplers.grid import GridSampler, grid_excess, grid_points
 from discreet.samplers.grid_walk import GridWalk, walk_cost, walk_steps
 from discreet.samplers.one_dimensional import PiecewiseLinear
 from discreet.samplers.region import Region
-from discreet.samplers.tangent_envelope import TangentEnvelope
+from discreet.samplers.tangent_envelope import TangentEnvelope, tangent_passes
 from discreet.samplers.target import Target
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "grid_excess",
     "grid_points",
     "tail_weight",
+    "tangent_passes",
     "walk_cost",
     "walk_steps",
 ]

@@ -24,7 +24,7 @@ from mpmath import mp, mpf
 
 from discreet.noise import Gaussian, Grid, Laplace, Randomness, integers
 from discreet.samplers.progress import Progress
-from discreet.samplers.tangent_envelope import TangentEnvelope
+from discreet.samplers.tangent_envelope import TangentEnvelope, tangent_passes
 from discreet.samplers.target import Target, accepts
 from discreet.types import Array
 
@@ -165,7 +165,7 @@ class GaussianEnvelope:
                 if self._keep(self._target.evaluate(point)[0], noise[i], bool(outer[i]), random):
                     return point
             # About what the tangent envelope needs, so the choice at most doubles the cost.
-            if passes >= 100.0 + 4.0 * math.exp(region.dimension / 2):
+            if passes >= 100.0 + tangent_passes(region.dimension):
                 break
         self._fallback = TangentEnvelope(self._plain)
         return self._fallback.draw(random)

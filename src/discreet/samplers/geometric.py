@@ -29,7 +29,7 @@ def truncated(slope: Array, counts: Whole, random: Randomness) -> Whole:
     """
     index = np.zeros(slope.size, np.int64)
     open_ = np.arange(slope.size)
-    digits = np.array([int(n - 1).bit_length() for n in counts])
+    digits = np.frexp((counts - 1).astype(np.float64))[1]  # bits of the largest index
     while open_.size:
         width = digits[open_]
         owner = np.repeat(np.arange(open_.size), width)
@@ -55,6 +55,18 @@ def log_sum(slope: Array, counts: Whole) -> Array:
     array([2.079442])
     """
     return np.log(counts) + _log_sinhc(0.5 * slope * counts) - _log_sinhc(0.5 * slope)
+
+
+def mean_offset(slope: Array, counts: Whole) -> Array:
+    """Return the mean of the same law, measured from the middle; a rough float64 value.
+
+    >>> mean_offset(np.array([0.0, 50.0]), np.array([8, 8])).round(2) + 0.0
+    array([ 0.  , -3.98])
+    """
+    turns = slope * counts
+    small = np.abs(turns) < 1e-3
+    safe = np.where(small, 1.0, turns)
+    return np.asarray(counts * np.where(small, -turns / 12.0, 1.0 / safe - 0.5 / np.tanh(safe / 2)))
 
 
 def exact_log_sum(slope: float, count: int) -> Any:

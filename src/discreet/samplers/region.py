@@ -113,6 +113,11 @@ class Region:
         """Number of coordinates."""
         return int(self.low.size)
 
+    @property
+    def full(self) -> bool:
+        """Whether every lattice point of the box is inside."""
+        return isinstance(self.constraint, Box) and math.isinf(self.radius)
+
     def points(self, index: Whole) -> Array:
         """Return the lattice points of rows of indices; exact."""
         return np.asarray((self.low + index) * self.step)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from mpmath import mpf
 
 from discreet.errors import NotCertified
 from discreet.noise import Randomness
+from discreet.noise.randomness import Words
 from discreet.noise.selection import below_exp
 from discreet.samplers.region import Region
 from discreet.types import Array
@@ -38,6 +40,55 @@ class Target:
     slack: float
 
 
+class Begun:
+    """A source of words whose first word has been looked at already.
+
+    Parameters
+    ----------
+    first, rest
+        The word, and where the later ones come from.
+
+    Examples
+    --------
+    >>> from discreet.noise import Seeded
+    >>> source = Begun(7, Seeded(0))
+    >>> source.words(1).tolist(), bool((source.words(2) == Seeded(0).words(2)).all())
+    ([7], True)
+    """
+
+    def __init__(self, first: int, rest: Randomness) -> None:
+        self._first: int | None = first
+        self._rest = rest
+
+    @property
+    def secure(self) -> bool:
+        """Whether the later words are."""
+        return self._rest.secure
+
+    def words(self, n: int) -> Words:
+        """Return the known word, then fresh ones."""
+        if self._first is None:
+            return self._rest.words(n)
+        known, self._first = np.array([self._first], np.uint64), None
+        return np.concatenate([known, self._rest.words(n - 1)])
+
+
+def certify(near: float, size: float, target: Target) -> float:
+    """Raise if an envelope lies below its density, or if rounding leaves that open.
+
+    ``near`` is the log-ratio of density and envelope at a point, and ``size`` the
+    sum of the magnitudes it was computed from. Returns its error.
+    """
+    error = 2.0**-45 * (64.0 + size)
+    # privacy: an envelope below its target would bend the law, so nothing may come out.
+    if not (near <= target.slack and error <= target.slack):
+        raise NotCertified(
+            "A sampler found its envelope below the density, so the loss is not convex or its "
+            "gradient is wrong. Nothing was released."
+        )
+    return error
+
+
 def accepts(
     near: float, size: float, exact: Callable[[], Any], target: Target, random: Randomness
 ) -> bool:
@@ -62,13 +113,7 @@ def accepts(
     >>> accepts(-800.0, 800.0, lambda: mpf(-800), target, Seeded(0))
     False
     """
-    error = 2.0**-45 * (64.0 + size)
-    # privacy: an envelope below its target would bend the law, so nothing may come out.
-    if not (near <= target.slack and error <= target.slack):
-        raise NotCertified(
-            "A sampler found its envelope below the density, so the loss is not convex or its "
-            "gradient is wrong. Nothing was released."
-        )
+    error = certify(near, size, target)
     # privacy: the same constant for every point, so that it divides out of the law.
     paid = 2.0 * target.slack
     return below_exp(near - paid, error, lambda: exact() - mpf(paid), random)
