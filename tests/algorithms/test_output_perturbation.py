@@ -16,7 +16,7 @@ from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Squared
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
-from discreet.sets import L2Ball
+from discreet.sets import Box, L2Ball, VertexPolytope
 from discreet.types import Bounds
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
@@ -220,3 +220,35 @@ def test_bolt_on_refusals() -> None:
         BoltOn().plan(problem(regularizer=Ridge(strength=1.0), n_rows=100), budget)
     with pytest.raises(Incompatible, match="batch"):
         BoltOn(batch=50).plan(problem(n_rows=10), budget)
+
+
+@pytest.mark.parametrize("step", [1.2e-14, 1e-13, 1e-12])
+def test_bolt_on_pays_for_rounding_far_from_zero(step: float) -> None:
+    """One row against a blank one where weights are near 1 and a step is a few units of them."""
+    n, norm = 2, 0.01
+    task = Problem(
+        loss=HuberisedHinge(),
+        bounds=Bounds(row_norm=norm, classes=(0, 1)),
+        n_features=2,
+        n_rows=n,
+        constraint=Box(low=1.0, high=2.0),
+    )
+    plan = BoltOn(passes=1, batch=1, step=step).plan(task, Budget(1.0, 1e-6))
+    blank = np.full((n, 2), np.nan)
+    apart = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 32, endpoint=False):
+        X = blank.copy()
+        X[0] = norm * np.cos(angle), norm * np.sin(angle)
+        pair = [task.bound(ArraySource(rows, [1, 1])) for rows in (X, blank)]
+        ends = [plan._train(rows, Seeded(0)) for rows in pair]
+        apart.append(np.linalg.norm(ends[0] - ends[1]))
+    assert max(apart) > plan.sensitivity  # without rounding the claim would be false
+    assert max(apart) <= plan.sensitivity + plan._rounding
+
+
+def test_bolt_on_refuses_projections_without_a_bound_on_their_rounding() -> None:
+    triangle = VertexPolytope(points=((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
+    bounds = Bounds(row_norm=1.0, classes=(0, 1))
+    task = Problem(loss=Logistic(), bounds=bounds, n_features=2, n_rows=100, constraint=triangle)
+    with pytest.raises(Incompatible, match="iterative"):
+        BoltOn().plan(task, Budget(1.0, 1e-6))

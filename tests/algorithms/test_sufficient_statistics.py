@@ -107,6 +107,25 @@ def test_sums_are_the_integers_they_should_be() -> None:
     assert gram * moments.unit == pytest.approx(exact, abs=n * 2.0 ** (1 - moments.bits))
 
 
+@pytest.mark.parametrize("room", [1.0, 2.0, 16.0, 0.5, 3.0, 2.0**-13.01])
+def test_no_room_for_labels_lets_their_sums_overflow(room: float) -> None:
+    """All sums of one label more, over as many rows as one block holds."""
+    task = problem(n_features=1, n_rows=4096)
+    if room not in (1.0, 2.0, 16.0):
+        with pytest.raises(InvalidParameter, match="power of two"):
+            SufficientStatistics(label_room=room).plan(task, Budget(1.0, 1e-6))
+        return
+    plan = SufficientStatistics(label_room=room).plan(task, Budget(1.0, 1e-6))
+    sums = []
+    for count in range(4000, 4097, 8):
+        y = np.where(np.arange(4096) < count, 1.0, 0.0)
+        _, cross = plan.moments.integers(task, ArraySource(np.ones((4096, 1)), y))
+        sums.append(cross[0] * plan.moments.unit)
+    steps = np.diff(sums)
+    assert (steps > 0).all()
+    assert (steps <= 8 * plan.sensitivity).all()
+
+
 def test_sparse_and_weighted_rows() -> None:
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(50, 3)) * (rng.random((50, 3)) < 0.5), rng.uniform(-1, 1, 50)

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import stat
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.accounting import Guarantee
+from discreet.algorithms.stream_learner import StreamLearner
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import UndeclaredBounds
@@ -360,3 +362,88 @@ def test_passes_and_security_survive_a_resume(tmp_path: Path) -> None:
     with pytest.raises(Incompatible, match="2 pass"):
         again.begin_pass()
     assert Guarantee.from_dict(again.guarantee_.to_dict()) == again.guarantee_
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"epsilon": 0.1}, {"delta": 1e-12}, {"neighbours": "replace-one"}, {"passes": 4}],
+    ids=lambda change: next(iter(change)),
+)
+def test_settings_changed_on_the_way_change_no_claim(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path), CHUNKS[:2])
+    noise = stream._living().plan.block(0).sigma
+    stream.set_params(**change)
+    feed(stream, CHUNKS[2:3])
+    resumed = PrivateStreamClassifier.resume(path)
+    assert resumed.guarantee_ == stream.guarantee_
+    assert resumed._living().plan.block(0).sigma == noise
+    resumed.partial_fit(X[60:80], Y[60:80], start=60)
+    assert PrivateStreamClassifier.resume(path).guarantee_ == stream.guarantee_
+    # Even a file that was changed does not turn old noise into another promise.
+    held = json.loads(path.read_text())
+    held["content"]["model"]["parameters"].update(change)
+    path.write_text(json.dumps(held))
+    with pytest.raises(InvalidParameter, match="would not be true"):
+        PrivateStreamClassifier.resume(path)
+
+
+def test_rows_learned_but_not_published_are_not_learned_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = feed(model(), CHUNKS[:2])
+
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PrivateStreamClassifier, "_publish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stream.partial_fit(X[40:60], Y[40:60])
+    with pytest.raises(Incompatible, match="cannot go on"):
+        stream.partial_fit(X[40:60], Y[40:60])
+
+
+def test_threads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, learn = feed(model(), CHUNKS[:1]), StreamLearner.learn
+    other = threading.Thread(target=feed, args=(stream, CHUNKS[1:2]))
+
+    def slowly(self: StreamLearner, *arguments: Any, **settings: Any) -> None:
+        if not other.ident:
+            other.start()
+            other.join(timeout=0.2)
+        learn(self, *arguments, **settings)
+
+    monkeypatch.setattr(StreamLearner, "learn", slowly)
+    feed(stream, CHUNKS[2:3])
+    other.join()
+    assert stream.rows_seen_ == stream._living().rows == 60
+
+
+def test_a_resume_waits_for_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, replace = tmp_path / "state.json", Journal._replace
+    first = Journal.create(path)
+    first.write({"steps": 1})
+    found: list[dict[str, Any]] = []
+
+    def resume() -> None:
+        second, content = Journal.take_over(path)
+        found.append(content)
+        second.write({"steps": content["steps"] + 1})
+
+    other = threading.Thread(target=resume)
+
+    def slowly(self: Journal, content: dict[str, Any]) -> None:
+        if self is first:
+            other.start()
+            # The owner was checked; whoever does not wait now publishes the same step.
+            other.join(timeout=0.2)
+        replace(self, content)
+
+    monkeypatch.setattr(Journal, "_replace", slowly)
+    first.write({"steps": 2})
+    other.join()
+    assert found == [{"steps": 2}]
+    assert json.loads(path.read_text())["content"] == {"steps": 3}

@@ -1,13 +1,16 @@
 """The privacy card says what the guarantee says, for every kind of guarantee."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from discreet import Bounds, Guarantee, PrivateLogisticRegression, PrivateRidge
-from discreet.accounting.events import Approximate, Pure
+from discreet.accounting import gaussian_multiplier
+from discreet.accounting.events import Approximate, Gaussian, Pure
 from discreet.errors import InvalidParameter
 from discreet.report import card_dict, card_text, render
 
@@ -104,3 +107,24 @@ def test_long_lists_are_shortened_in_text_and_whole_in_json():
 def test_what_has_no_guarantee_has_no_card():
     with pytest.raises(InvalidParameter, match="call fit first"):
         card_dict(PrivateRidge())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_how_often_the_bounds_on_odds_fail(epsilon, neighbours):
+    """For Gaussian noise the loss is normal, so what the card says can be computed."""
+    sigma = gaussian_multiplier(epsilon, 1e-6)
+    promise = Guarantee(
+        epsilon=epsilon, delta=1e-6, neighbours=neighbours, event=Gaussian(sigma), theorem="t"
+    )
+    text = flat(card_text(promise))
+    said = float(re.search(r"twice as far come with probability at most ([\d.e-]+)\.", text)[1])
+
+    def exceeds(level, shift):
+        return norm.sf((level - shift**2 / 2) / shift)
+
+    # What delta is not: the probability that the loss exceeds epsilon.
+    assert exceeds(epsilon, 1 / sigma) > 4e-6
+    assert exceeds(epsilon + np.log(2), 1 / sigma) <= 2e-6 <= said
+    if neighbours == "zero-out":
+        assert exceeds(2 * epsilon + np.log(2), 2 / sigma) <= said

@@ -34,6 +34,7 @@ from discreet.checks import integer, nonnegative, positive
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, permutation
+from discreet.regularizers import combined_prox
 from discreet.types import Array, unit_roundoff
 
 
@@ -94,6 +95,8 @@ class BoltOn:
             raise Incompatible(
                 "bolt-on takes its ridge term as strength=...; leave the regularizer empty."
             )
+        # privacy: refuses projections whose rounding has no bound
+        combined_prox(problem.regularizer, problem.constraint)
         assert problem.n_rows is not None
         if self.batch > problem.n_rows:
             raise Incompatible("bolt-on needs batch <= n_rows.")
@@ -178,11 +181,18 @@ class BoltOnPlan:
         travel = (
             terms.lipschitz / modulus if modulus > 0 else self._updates * step * terms.lipschitz
         )
-        norm = min(radius, travel)
+        # privacy: iterates travel from the point of the set nearest to zero, which need not be zero
+        start = float(np.linalg.norm(self._start))
+        norm = min(radius, start + travel)
         units = (self.problem.dimension + self.config.batch + 20) * unit_roundoff()
         gradient = 2 * terms.lipschitz + (terms.smoothness + modulus) * norm
-        # privacy: non-expansive updates carry each update's rounding to the end unamplified
-        return 2 * self._updates * units * (step * gradient + 2 * norm)
+        # privacy: non-expansive updates carry each update's rounding to the end unamplified; that
+        # of a projection is bounded in combined_prox
+        return 2 * self._updates * units * (step * gradient + 4 * norm)
+
+    @property
+    def _start(self) -> Array:
+        return self.problem.constraint.project(np.zeros(self.problem.shape))
 
     @cached_property
     def noise(self) -> ReleaseNoise:
@@ -242,7 +252,7 @@ class BoltOnPlan:
         # privacy: the order is secret and drawn independently of the data
         order = permutation(rows.n_rows, random)
         batches = order[: self._rows_used].reshape(-1, batch)
-        weights = problem.constraint.project(np.zeros(problem.shape))
+        weights = self._start
         total, count, t = np.zeros(problem.shape), 0, 0
         for sweep in range(self.config.passes):
             for chosen in batches:

@@ -19,7 +19,7 @@ import numpy as np
 from discreet.algorithms.base import NOMINAL_ROWS, Problem
 from discreet.checks import positive
 from discreet.data import ArraySource, Rows, Source
-from discreet.errors import Incompatible, InvalidData
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.losses import Clipped, Squared
 from discreet.types import Array, unit_roundoff
 
@@ -74,6 +74,12 @@ class SecondMoments:
     row_l1: float | None = None
     coarse: float = 1.0
     label_room: float = 1.0
+
+    def __post_init__(self) -> None:
+        room = positive("label_room", self.label_room)
+        # privacy: whole labels stay below 2^20 units, as exact sums require.
+        if room < 1.0 or math.frexp(room)[0] != 0.5:
+            raise InvalidParameter("label_room must be a power of two of at least 1.")
 
     @classmethod
     def of(

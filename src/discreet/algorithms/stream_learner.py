@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +13,7 @@ from discreet.accounting import Guarantee
 from discreet.algorithms.base import sealed
 from discreet.data import Rows
 from discreet.data.blocks import slices
-from discreet.errors import Incompatible, InvalidData
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.noise import Randomness
 from discreet.noise.prefix import strategy_from_dict
 from discreet.types import Array
@@ -33,6 +34,7 @@ class StreamLearner:
     def __init__(self, plan: FTRLPlan, random: Randomness) -> None:
         self.plan = plan
         self.random = random
+        self.alone = threading.Lock()  # for whoever feeds it from several threads
         self.rows = self.steps = 0
         self.passes = 1
         self._block, self._sums = 0, plan.block(0).start()
@@ -152,6 +154,7 @@ class StreamLearner:
 
     def _copy(self) -> Self:
         twin = type(self)(self.plan, self.random)
+        twin.alone = self.alone
         for name in _COUNTERS:
             setattr(twin, name, getattr(self, name))
         for name in _ARRAYS:
@@ -164,7 +167,8 @@ class StreamLearner:
         counters = {name: getattr(self, name) for name in _COUNTERS}
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
         block = self.plan.block(self._block).strategy.to_dict()
-        return {**counters, **arrays, "_strategy": block, "_sums": self._sums.state()}
+        held = {"_terms": self._terms(), "_strategy": block, "_sums": self._sums.state()}
+        return {**counters, **arrays, **held}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
@@ -176,6 +180,20 @@ class StreamLearner:
         strategy = strategy_from_dict(state["_strategy"])
         self._sums = self.plan.block(self._block, strategy).start()
         self._sums.restore(state["_sums"])
+        # privacy: what was released so far carries the noise of these terms and of no others.
+        if state.get("_terms") != self._terms():
+            raise InvalidParameter(
+                "The saved stream and the plan that resumes it differ in budget, neighbours, "
+                "passes or noise, so the guarantee would not be true of what was released. Resume "
+                "it as it was written; other settings need a new stream and a budget of its own."
+            )
+
+    def _terms(self) -> list[Any]:
+        """Return the promise and the noise of the current block, as plain values."""
+        plan = self.plan
+        budget, neighbours = plan.budget, plan.problem.neighbours
+        noise = plan.block(self._block).sigma
+        return [budget.epsilon, budget.delta, neighbours, plan.config.passes, noise]
 
 
 _COUNTERS = ("rows", "steps", "passes", "_block", "_base_deviation", "_work", "_strength")

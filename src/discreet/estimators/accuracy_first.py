@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Guarantee
@@ -22,6 +21,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, NotCertified
 from discreet.estimators.base import LABELS_PUBLIC, UndeclaredBounds
 from discreet.estimators.linear import LinearModel
+from discreet.estimators.reading import check_labels
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.types import Array, Bounds
@@ -329,7 +329,7 @@ def _check_two(classes: Any) -> None:
 
 def _two_classes(inner: Any, bounds: Bounds, y: Any) -> tuple[Bounds, Any, tuple[str, ...]]:
     """Return bounds and labels for classes 0 and 1, and what is assumed about their names."""
-    check_classification_targets(y)
+    check_labels(y)
     seen = np.unique(y)
     assumptions: tuple[str, ...] = ()
     if bounds.classes is None:

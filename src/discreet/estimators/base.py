@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
 from discreet.estimators.persistence import Portable
+from discreet.estimators.reading import read_rows
 from discreet.types import Array, Bounds
 
 DEFAULT_LABEL = (-3.0, 3.0)
@@ -113,7 +113,7 @@ class PrivateEstimator(Fitted, Portable, BaseEstimator):  # type: ignore[misc]
     # The rows.
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        X, y = validate_data(
+        X, y = read_rows(
             self,
             X,
             y,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, Plan, Problem
@@ -21,6 +20,7 @@ from discreet.estimators.linear import (
     Ridged,
 )
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.reading import read_rows
 from discreet.losses import (
     LOSSES,
     Absolute,
@@ -227,11 +227,12 @@ class PrivateGeometricMedian(PrivateEstimator):
         self
             With ``center_`` and ``guarantee_``.
         """
-        X = validate_data(self, X, dtype=np.float64)
+        X = read_rows(self, X, dtype=np.float64)
         bounds = self._declared_bounds(X.shape[1])
         low, high, centre, scale = self._frame(bounds, X.shape[1])
         # privacy: each row is mapped on its own; the algorithm clips the result again.
-        rows = (np.clip(X, low, high) - centre) / scale
+        with np.errstate(over="ignore"):  # a row that overflows is blank, and no warning tells so
+            rows = (np.clip(X, low, high) - centre) / scale
         plan = self._plan(self._problem(bounds, *X.shape[::-1]), self._budget())
         source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
         release = plan.run(source, as_randomness(self.random_state))

@@ -14,13 +14,18 @@ file cannot be told from the file: never resume both.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InvalidData, InvalidParameter
+
+# Without such locks only the writing itself excludes others.
+_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 FORMAT = "discreet-stream-state"
 VERSION = 1
@@ -54,43 +59,47 @@ class Journal:
     def create(cls, path: str | Path) -> Journal:
         """Begin an empty state file; an existing one is never overwritten."""
         journal = cls(Path(path))
-        if journal._path.exists():
-            # privacy: starting over on the same rows would release them twice.
-            raise InvalidParameter(
-                "state_path names a file that exists, so a stream has been started there. Go on "
-                "with resume(path). Only if its rows will never be fed again, remove the file."
-            )
-        journal._replace({})
+        with _alone(journal._path.parent):
+            if journal._path.exists():
+                # privacy: starting over on the same rows would release them twice.
+                raise InvalidParameter(
+                    "state_path names a file that exists, so a stream has been started there. Go "
+                    "on with resume(path). Only if its rows will never be fed again, remove the "
+                    "file."
+                )
+            journal._replace({})
         return journal
 
     @classmethod
     def take_over(cls, path: str | Path) -> tuple[Journal, dict[str, Any]]:
         """Become the owner of a state file and return what it holds."""
         journal = cls(Path(path))
-        held = journal._read()
-        if not held["content"]:
-            raise InvalidParameter(
-                "This state file was begun but nothing was recorded in it, so nothing was "
-                "released. Remove it and start the stream."
-            )
-        # A half-written successor was never published, so it may be forgotten.
-        journal._next.unlink(missing_ok=True)
-        journal._serial = int(held["serial"])
-        journal._replace(held["content"])
+        with _alone(journal._path.parent):
+            held = journal._read()
+            if not held["content"]:
+                raise InvalidParameter(
+                    "This state file was begun but nothing was recorded in it, so nothing was "
+                    "released. Remove it and start the stream."
+                )
+            # A half-written successor was never published, so it may be forgotten.
+            journal._next.unlink(missing_ok=True)
+            journal._serial = int(held["serial"])
+            journal._replace(held["content"])
         return journal, held["content"]
 
     def write(self, content: dict[str, Any]) -> None:
         """Replace the state; fails if anyone else has written since."""
-        held = self._read()
-        # privacy: a step that someone else has recorded must not be drawn again here.
-        if (held["owner"], held["serial"]) != (self._owner, self._serial):
-            raise InvalidData(
-                "The state file has moved on without this model: another process resumed the "
-                "stream, or a call was interrupted after it was recorded. Going on here would "
-                "draw new noise for rows already released. Discard this model and use "
-                "resume(path)."
-            )
-        self._replace(content)
+        with _alone(self._path.parent):
+            held = self._read()
+            # privacy: a step that someone else has recorded must not be drawn again here.
+            if (held["owner"], held["serial"]) != (self._owner, self._serial):
+                raise InvalidData(
+                    "The state file has moved on without this model: another process resumed the "
+                    "stream, or a call was interrupted after it was recorded. Going on here would "
+                    "draw new noise for rows already released. Discard this model and use "
+                    "resume(path)."
+                )
+            self._replace(content)
 
     @property
     def _next(self) -> Path:
@@ -129,6 +138,24 @@ class Journal:
             raise
         self._serial = serial
         _sync_directory(self._path.parent)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from state files in a folder, until the end or a crash.
+
+    Between looking who owns a file and replacing it nobody else may do either.
+    """
+    if _LOCKS is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        # privacy: two owners who both found their own name would both publish the next step.
+        _LOCKS.flock(handle, _LOCKS.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _sync_directory(path: Path) -> None:

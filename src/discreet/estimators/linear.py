@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.accounting.events import Composed
@@ -19,6 +18,7 @@ from discreet.checks import nonnegative, positive
 from discreet.data import ArraySource
 from discreet.errors import InvalidData
 from discreet.estimators.base import LABELS_PUBLIC, PrivateEstimator, UndeclaredBounds
+from discreet.estimators.reading import check_labels, read_rows
 from discreet.losses import Loss
 from discreet.noise import as_randomness
 from discreet.regularizers import Regularizer, Zero
@@ -69,7 +69,7 @@ class LinearModel(PrivateEstimator):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        X = read_rows(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         scores: Array = np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
         return scores
 
@@ -134,7 +134,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             With ``coef_``, ``intercept_``, ``classes_`` and ``guarantee_``.
         """
         X, y = self._validated(X, y)
-        check_classification_targets(y)
+        check_labels(y)
         bounds, assumptions = self._declared_bounds(X.shape[1]), []
         seen = np.unique(y)
         if bounds.classes is None:

@@ -6,21 +6,22 @@ exponential law, drawn in closed form: pure epsilon, no noise added, one sort.
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from discreet.accounting import BoundedRange, Composed, Guarantee
 from discreet.algorithms.base import SIDE_CHANNELS
 from discreet.algorithms.oscillation import MOST_ROWS
 from discreet.checks import between, one_of, positive
-from discreet.errors import InvalidData
+from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import DEFAULT_LABEL, SCHEMA_PUBLIC, UndeclaredBounds
 from discreet.estimators.persistence import Portable
+from discreet.estimators.reading import read_rows
 from discreet.noise import Randomness, as_randomness
 from discreet.samplers import PiecewiseLinear
 from discreet.types import NEIGHBOURS, Array, Bounds, Interval
@@ -66,6 +67,9 @@ def draw_quantile(
     if values.size > MOST_ROWS:
         raise InvalidData(f"Quantiles take at most {MOST_ROWS} rows.")
     low, high = limits
+    if not math.isfinite(high - low):
+        # privacy: values could not be put on the lattice, and sums of their places would overflow.
+        raise InvalidParameter("bounds.features is too wide for float64. Rescale the column.")
     size = 2 ** min(40, 60 - rows.bit_length())  # sums of twice all indices stay below 2**62
     inside = np.clip(values[~np.isnan(values)], low, high)
     # privacy: every value is put on the lattice by itself, so neighbours stay neighbours.
@@ -96,7 +100,7 @@ class Quantiles(FittedQuantiles, Portable, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         quantile = between("quantile", self.quantile, 0.0, 1.0)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         ranges = self._ranges(X.shape[1])

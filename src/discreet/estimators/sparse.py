@@ -16,13 +16,14 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, log_expit, softmax
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
 from discreet.checks import positive
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
 from discreet.estimators.parameters import COMMON, GUESS
+from discreet.estimators.reading import read_rows
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.sets import AllSpace, ConvexSet, L1Ball
 from discreet.types import Array, Bounds
@@ -86,7 +87,7 @@ class SparseModel(LinearModel):
         check_is_fitted(self)
         if not sp.issparse(self.coef_):
             return super()._scores(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        X = read_rows(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         product = X @ self.coef_.T
         dense = product.toarray() if sp.issparse(product) else np.asarray(product)
         scores = np.asarray(dense + self.intercept_, dtype=np.float64)
@@ -250,7 +251,8 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
     def stages_(self) -> dict[str, Budget]:
         """What the choice of the support and the fit cost each."""
         check_is_fitted(self)
-        return self._selection().stages(self._budget())
+        spent = self.guarantee_
+        return self._selection().stages(Budget(spent.epsilon, spent.delta))
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose a support and fit on it, privately.

@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.base import LABELS_PUBLIC, UndeclaredBounds
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
 from discreet.estimators.parameters import GUESS, INTERCEPT
+from discreet.estimators.reading import check_labels
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
 from discreet.types import Array, Bounds
@@ -90,7 +90,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._checked(X, y, first=True)
-        check_classification_targets(y)
+        check_labels(y)
         bounds, assumptions = self._declared_bounds(X.shape[1]), []
         if bounds.classes is None:
             assumptions.append(LABELS_PUBLIC)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.algorithms import Problem
@@ -32,6 +32,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.journal import Journal
 from discreet.estimators.linear import LinearModel
+from discreet.estimators.reading import read_rows
 from discreet.noise import as_randomness
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
@@ -51,6 +52,7 @@ class Flowing:
     _assumptions: tuple[str, ...] = ()
     _seeded: bool = False  # whether noise was seeded before the last resume
     _placed: bool = True  # whether the place of the next rows is known without ``start``
+    _settings: dict[str, Any]  # the parameters it began with, where a state is recorded
 
 
 class PrivateStream(Flowing, LinearModel):
@@ -76,8 +78,9 @@ class PrivateStream(Flowing, LinearModel):
         covers the new pass from here on.
         """
         learner = self._living()
-        learner.begin_pass(record=self._recorder(position=0))
-        self._publish(learner, 0)
+        with learner.alone:
+            learner.begin_pass(record=self._recorder(position=0))
+            self._publish(learner, 0)
         return self
 
     @classmethod
@@ -100,6 +103,7 @@ class PrivateStream(Flowing, LinearModel):
         # privacy: a stream whose earlier noise was seeded stays insecure.
         model._seeded, model._assumptions = content["seeded"], tuple(content["assumptions"])
         model._learner, model._journal, model._placed = learner, journal, False
+        model._settings = content["model"]["parameters"]
         model._publish(learner, content["position"])
         return model
 
@@ -109,16 +113,26 @@ class PrivateStream(Flowing, LinearModel):
         self._learner = plan.start(as_randomness(self.random_state))
         self._assumptions, self._seeded, self._placed = assumptions, False, True
         self._publish(self._learner, 0)  # the model before any row
+        self._settings = {} if self._journal is None else self.to_dict()["parameters"]
 
     def _feed(self, X: Any, labels: Any, start: int | None) -> None:
         """Learn validated rows, record the state, and only then publish."""
         learner = self._living()
-        first = self._place(start)
-        rows = learner.plan.problem.bounding.apply(ArraySource(X, labels))
-        position = first + rows.n_rows
-        learner.learn(rows, record=self._recorder(position))
-        self._placed = True
-        self._publish(learner, position)
+        # privacy: two threads that go on from the same state would each add their own noise to it.
+        with learner.alone:
+            first = self._place(start)
+            rows = learner.plan.problem.bounding.apply(ArraySource(X, labels))
+            position, steps = first + rows.n_rows, learner.steps
+            try:
+                learner.learn(rows, record=self._recorder(position))
+                self._placed = True
+                self._publish(learner, position)
+            except BaseException:
+                if learner.steps != steps:
+                    # privacy: these rows were learned but their place was not noted; fed again,
+                    # they would count twice.
+                    self._learner = None
+                raise
 
     def _place(self, start: int | None) -> int:
         """Return the place of the next rows in the pass; refuse rows already learned."""
@@ -170,7 +184,8 @@ class PrivateStream(Flowing, LinearModel):
     def _content(self, state: dict[str, Any], position: int) -> dict[str, Any]:
         problem = self._living().plan.problem
         return {
-            "model": self.to_dict(),
+            # privacy: the settings the noise was planned with, not what they were set to since.
+            "model": self.to_dict() | {"parameters": self._settings},
             "bounds": problem.bounds.to_dict(),
             "n_rows": problem.n_rows,
             "assumptions": list(self._assumptions),
@@ -193,7 +208,7 @@ class PrivateStream(Flowing, LinearModel):
         return {k: v for k, v in state.items() if k not in ("_learner", "_journal")}
 
     def _checked(self, X: Any, y: Any, *, first: bool) -> tuple[Any, Any]:
-        X, y = validate_data(
+        X, y = read_rows(
             self,
             X,
             y,

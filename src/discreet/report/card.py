@@ -235,9 +235,13 @@ def _attacker(card: Mapping[str, Any]) -> list[str]:
             f"the {unit}s that were in the data."
         )
     if promise["delta"] > 0:
+        # From P[loss > epsilon + log 2] (1 - 1/2) <= delta, with the delta of each bound above.
+        values_claim = card["under"].get("replace-one")
+        delta = promise["delta"] if values_claim is None else values_claim["delta"]
         text.append(
-            f"With probability at most delta = {promise['delta']:.3g} the bound on the odds may "
-            "fail altogether; the percentages include that."
+            "Delta allows for exceptions: results that move these odds more than twice as far "
+            f"come with probability at most {min(1.0, 2 * delta):.3g}. The percentages include "
+            "that."
         )
     return text
 

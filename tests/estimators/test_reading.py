@@ -1,0 +1,98 @@
+"""What a refused data set may be told: nothing it holds, not even how many rows."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet
+from discreet import AccuracyFirst, Bounds, PrivateGeometricMedian, PrivateRidge
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.persistence import MODELS
+
+ROWS = 37
+SECRETS = ("Ada Lovelace", "271828", "2.71828", "36", str(ROWS))
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(ROWS, 2))
+Y = np.arange(ROWS) % 2
+
+
+def estimators() -> list[Any]:
+    public: list[Any] = [kind for name, kind in MODELS.items() if name in discreet.__all__]
+    assert len(public) > 10
+    bounds = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
+    made = [kind(bounds=bounds) for kind in public]
+    made.append(PrivateGeometricMedian(bounds=Bounds(row_norm=0.01)))
+    return [*made, AccuracyFirst(PrivateRidge(bounds=bounds), target=1.0, max_epsilon=50.0)]
+
+
+def spoilt(value: Any, dtype: Any = object) -> Any:
+    rows = X.astype(dtype)
+    rows[3, 1] = value
+    return rows
+
+
+def refusal(model: Any, rows: Any, labels: Any) -> str:
+    """Return what a traceback of the refusal would say, without the lines of code."""
+    try:
+        model.fit(rows, labels)
+    except (ValueError, TypeError) as error:
+        report = traceback.TracebackException.from_exception(error, limit=0)
+        return "".join(report.format(chain=True))
+    return ""
+
+
+BAD: dict[str, tuple[Any, Any]] = {
+    "text": (spoilt("Ada Lovelace"), Y),
+    "text in a frame": (pd.DataFrame({"a": X[:, 0], "b": spoilt("Ada Lovelace")[:, 1]}), Y),
+    "complex": (spoilt(271828j, np.complex128), Y),
+    "one dimension": (np.where(Y == 0, 271828.0, X[:, 0]), Y),
+    "ragged": ([[1.0, 271828.0], *[[1.0]] * (ROWS - 1)], Y),
+    "one label less": (X, Y[:-1]),
+    "labels in two columns": (X, np.column_stack([Y, Y])),
+    "text as a label": (X, np.where(Y == 0, "Ada Lovelace", "1").astype(object)),
+    "a strange label": (X, np.where(np.arange(ROWS) == 5, 271828, Y)),
+}
+
+
+@pytest.mark.parametrize("model", estimators(), ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("case", BAD)
+def test_no_message_tells_about_the_rows(model: PrivateEstimator, case: str) -> None:
+    rows, labels = BAD[case]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        said = refusal(model, rows, labels)
+    said += "".join(str(warning.message) for warning in seen)
+    assert not [secret for secret in SECRETS if secret in said]
+
+
+@pytest.mark.parametrize("model", estimators(), ids=lambda model: type(model).__name__)
+def test_no_warning_tells_about_the_rows(model: PrivateEstimator) -> None:
+    """One row that overflows sums must not be seen, nor that there are few rows."""
+    huge = X.copy()
+    huge[3] = 1e308
+    huge[4] = -1e308
+    told = []
+    for rows, labels in ((X, Y), (huge, Y), (X[:2], Y[:2])):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            model.fit(rows, labels)
+        told.append([str(warning.message) for warning in seen])
+    assert told[0] == told[1] == told[2]
+
+
+def test_scikit_learn_would_tell() -> None:
+    """The messages kept back are real: this check has something to find."""
+    from sklearn.linear_model import Ridge
+
+    with pytest.raises(ValueError, match="Ada Lovelace"):
+        Ridge().fit(*BAD["text"])
+    with pytest.raises(ValueError, match=r"2\.71828"):
+        Ridge().fit(*BAD["one dimension"])
+    with pytest.raises(ValueError, match="36"):
+        Ridge().fit(*BAD["one label less"])
