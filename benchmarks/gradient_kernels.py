@@ -1,12 +1,13 @@
 """Clipped gradient sums: bandwidth, and full-batch steps against Opacus and JAX-Privacy.
 
 ``python benchmarks/gradient_kernels.py`` measures everything in one run, all cores, and writes
-``results/gradient_kernels.json``. Sums are taken with numpy alone and with the compiled kernel
-(extra ``compiled``). float32 is how rows are stored: our sums are float64 either way, those of
-peers are float32. Peers need their environments (``environments.py``); a peer that is not
+``results/gradient_kernels.json``. Rows are those of an estimator: bounded, in the type the user's
+data has. Sums are taken with numpy alone and with the compiled kernel (extra ``compiled``). Peers
+compute in float32. They need their environments (``environments.py``); a peer that is not
 installed is reported as absent. Runs alternate and the best of several counts, so that other load
 on the machine disturbs all alike.
 
+Our step is one of ``NoisyGradient``: sum, secure noise, projection and average, Python included.
 A peer's step is timed twice: on tensors that are already in place, and the way a training loop of
 that library reads rows (Opacus through its data loader, JAX-Privacy by gathering a batch).
 """
@@ -26,11 +27,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from discreet.algorithms.gradient_noise import GradientNoise
-from discreet.data import Rows
+from discreet.accounting import Budget
+from discreet.algorithms import NoisyGradient, Problem
+from discreet.algorithms.gradient_path import walk
+from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.losses import Logistic
-from discreet.noise import Gaussian, Grid, System
+from discreet.noise import System
+from discreet.types import Bounds
 from environments import interpreter
 
 WAYS = {"numpy": 0.0, "compiled": math.inf}
@@ -132,53 +136,58 @@ def read_bandwidth(X: np.ndarray) -> float:
     return float(X.nbytes / seconds)
 
 
+def bounded(X: Any, y: np.ndarray, row_norm: float) -> Rows:
+    """Return the rows an estimator would sum over; float32 stays float32."""
+    bounds = Bounds(row_norm=row_norm, classes=(-1, 1))
+    return Bounding.plan(bounds, X.shape[1], Logistic()).apply(ArraySource(X, y), narrow=True)
+
+
 def kernel(n: int, p: int) -> dict[str, Any]:
     """Return times and bandwidths of the sum in every storage."""
     rng = np.random.default_rng(0)
-    X = rng.random((n, p), dtype=np.float32)
-    y, norms = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.full(n, float(np.sqrt(p)))
-    w, wide = np.full(p, 0.01), X.astype(np.float64)
+    X, y = rng.random((n, p), dtype=np.float32), np.where(rng.random(n) < 0.5, 1, -1)
+    stored = {dtype: bounded(X.astype(dtype), y, math.sqrt(p)) for dtype in ("float64", "float32")}
+    w, wide = np.full(p, 0.01), stored["float64"].X
     out: dict[str, Any] = {"n": n, "p": p, "read GB/s": read_bandwidth(wide) / 1e9}
     # Twice, so that a short disturbance of the machine does not decide.
     for _ in range(2):
         out["read GB/s"] = max(out["read GB/s"], read_bandwidth(wide) / 1e9)
         for way, work in WAYS.items():
-            for name, stored in (("float64", wide), ("float32", X)):
-                rows = Rows(stored, y, norms=norms)
+            for dtype, rows in stored.items():
                 with ClippedSums(rows, Logistic(), work=work) as sums:
                     seconds = best(lambda sums=sums: sums.full(w, 1.0))
-                seen = out.setdefault(f"{way} {name}", {"ms": math.inf})
+                seen = out.setdefault(f"{way} {dtype}", {"ms": math.inf})
                 seen["ms"] = min(seen["ms"], 1e3 * seconds)
-                seen["GB/s"] = stored.nbytes / seen["ms"] / 1e6
+                seen["GB/s"] = rows.X.nbytes / seen["ms"] / 1e6
     for way in WAYS:
-        for name in ("float64", "float32"):
-            out[f"{way} {name}"]["of read"] = out[f"{way} {name}"]["GB/s"] / out["read GB/s"]
+        for dtype in stored:
+            out[f"{way} {dtype}"]["of read"] = out[f"{way} {dtype}"]["GB/s"] / out["read GB/s"]
     sparse = sp.random_array((n, 10 * p), density=0.02, format="csr", rng=rng)
-    with ClippedSums(Rows(sparse, y, norms=np.full(n, 10.0)), Logistic()) as sums:
-        seconds = best(lambda: sums.full(np.full(10 * p, 0.01), 1.0), repeats=5)
-    out["csr"] = {"ms": 1e3 * seconds, "non-zeros": int(sparse.nnz)}
+    for dtype in stored:
+        rows = bounded(sparse.astype(dtype), y, 10.0)
+        with ClippedSums(rows, Logistic()) as sums:
+            seconds = best(lambda sums=sums: sums.full(np.full(10 * p, 0.01), 1.0), repeats=5)
+        out[f"csr {dtype}"] = {"ms": 1e3 * seconds, "non-zeros": int(sparse.nnz)}
     return out
 
 
 def our_step(n: int, p: int, steps: int, way: str, dtype: str) -> list[float]:
-    """Return wall and CPU seconds of one private full-batch step: sum, secure noise, update."""
+    """Return wall and CPU seconds of one private full-batch step, the mean of many."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, p)).astype(dtype)
-    rows = Rows(X, np.where(rng.random(n) < 0.5, 1.0, -1.0))
-    gaussian = Gaussian(sigma=1.0, grid=Grid(step=2.0**-24, reach=2.0**24))
-    noise = GradientNoise(gaussian, 1.0, 1.0, float(p))
-    w, times, drawn = np.zeros(p), [], noise.stream((p,), System())
-    with ClippedSums(rows, Logistic(), work=WAYS[way]) as sums:
-        sums.full(w, 1.0)
-        for _ in range(steps):
+    problem = Problem(
+        loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(-1, 1)), n_features=p, n_rows=n
+    )
+    plan = NoisyGradient(steps=steps).plan(problem, Budget(1.0, 1e-6))
+    rows = problem.bound(ArraySource(X, np.where(rng.random(n) < 0.5, 1, -1)), narrow=True)
+    times = []
+    with ClippedSums(rows, problem.loss, work=WAYS[way]) as sums:
+        sums.full(plan.start, plan.clip)
+        for _ in range(10):
             start = time.perf_counter(), time.process_time()
-            w = w - 1e-6 * noise.cover(sums.full(w, 1.0), next(drawn))
+            walk(plan, rows, sums, System())
             times.append((time.perf_counter() - start[0], time.process_time() - start[1]))
-    # Noise is drawn for many steps at once, so the fastest step has none to draw: its share is
-    # added.
-    many = 4096 // p
-    share = best(lambda: gaussian.sample((many, p), System())) / many
-    return [min(t) + share for t in zip(*times, strict=True)]
+    return [min(t) / steps for t in zip(*times, strict=True)]
 
 
 def peer_step(environment: str, code: str, n: int, p: int, steps: int) -> list[float] | None:
@@ -202,7 +211,7 @@ def steps_against_peers(n: int, p: int) -> dict[str, Any]:
     times: dict[str, list[list[float]]] = {name: [] for name in (*ours, *peers)}
     for _ in range(3):
         for name in ours:
-            times[name].append(our_step(n, p, 60, *name.split()))
+            times[name].append(our_step(n, p, 50, *name.split()))
         for name, (environment, code) in peers.items():
             seconds = peer_step(environment, code, n, p, 20)
             if seconds is not None:

@@ -15,8 +15,9 @@ import discreet.data.compiled as compiled
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.data import ArraySource, Rows
-from discreet.data.clipped_sums import BLOCKS, ClippedSums, cache_rows, sum_rounding
+from discreet.data.clipped_sums import ClippedSums, cache_rows, sum_rounding
 from discreet.data.compiled import Kernel, kernel_for
+from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Huber, Logistic, Loss, Softmax
 from discreet.noise import Seeded
 from discreet.types import Array, Bounds
@@ -72,8 +73,9 @@ def test_sum_is_that_of_a_loop_over_rows(loss: Loss, dtype: type) -> None:
         for clip in (0.3, 1e6):
             for index, some in ((None, rows), (pick, part)):
                 total, short = sums.counted(index, w, clip)
-                expected = by_hand(some, loss, w, clip)
-                np.testing.assert_allclose(total, expected.astype(float), rtol=1e-12, atol=1e-12)
+                expected = by_hand(some, loss, w, clip if dtype == np.float64 else SLIM * clip)
+                close = 1e-12 if dtype == np.float64 else 1e-5
+                np.testing.assert_allclose(total, expected.astype(float), rtol=close, atol=close)
                 assert short == plain.counted(index, w, clip)[1]
             assert (sums.full(w, clip) == sums.counted(None, w, clip)[0]).all()
         # One row that is not clipped would be seen.
@@ -117,18 +119,20 @@ def test_rows_stay_within_the_clip_in_real_arithmetic() -> None:
     assert worst(w) > limit
 
 
-def test_a_row_counts_the_same_wherever_it_stands() -> None:
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rows", [37, 150])
+def test_a_row_counts_the_same_wherever_it_stands(dtype: type, rows: int) -> None:
     rng = np.random.default_rng(7)
-    X, y, w = tagged(rng.normal(size=(150, 13))), signs(150, 8), rng.normal(size=163) * 0.3
-    found = []
+    X, y = tagged(rng.normal(size=(rows, 13))).astype(dtype), signs(rows, 8)
+    w, found = rng.normal(size=rows + 13) * 0.3, []
     for start in range(9):
-        rows = Rows(X[start:].copy(), y[start:])
-        with ClippedSums(rows, Logistic(), shifting=True, work=ALWAYS) as sums:
+        part = Rows(X[start:].copy(), y[start:])
+        with ClippedSums(part, Logistic(), shifting=True, work=ALWAYS) as sums:
             found.append(sums.full(w, 0.8)[13 + 9 :])
-            order = np.random.default_rng(start).permutation(rows.n_rows)
+            order = np.random.default_rng(start).permutation(part.n_rows)
             found.append(sums.batch(order, w, 0.8)[13 + 9 :])
     assert all((c == found[0]).all() for c in found)
-    assert len(np.unique(found[0])) > 100
+    assert len(np.unique(found[0])) > (rows - 9) / 2
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -154,27 +158,29 @@ def test_rounding_between_neighbours_stays_within_its_bound(dtype: type) -> None
     cap = clip * inverse[0]
     slopes = np.clip(Logistic().slope(X.astype(float) @ w, y), -cap, cap)
     bound = sum_rounding(clip, n_rows=n, dimension=3, shifting=True)
-    # The margin's own rounding moves slopes that are not clipped by far less than the bound.
-    assert 0.0 < apart(whole, exact(X, slopes)) <= bound / 2
+    # The margin's own rounding moves slopes that are not clipped: in float64 by far less than the
+    # bound, in float32 by more, but the same for both neighbours.
+    slack = bound / 2 if dtype == np.float64 else 1e-5
+    assert 0.0 < apart(whole, exact(X, slopes)) <= slack
     for gone in (0, 1000, n - 1):
         assert apart(whole, total(np.delete(keep, gone))) <= clip + bound
     # A row that is not clipped is further away.
     assert apart(total(keep, planted=math.inf), total(keep[1:])) > clip + bound
 
 
-def test_other_chunks_and_threads_do_not_change_a_sum() -> None:
+def test_other_blocks_and_threads_do_not_change_a_sum() -> None:
     rng = np.random.default_rng(11)
-    n = 3 * BLOCKS * cache_rows(9) + 11
+    n = 3 * cache_rows(9) + 11
     X, y, w = rng.normal(size=(n, 9)), signs(n, 12), rng.normal(size=9)
     other = X.copy()
-    other[BLOCKS * cache_rows(9) + 5] = 7.0
+    other[cache_rows(9) + 5] = 7.0
     alone = [ClippedSums(Rows(v, y), Logistic(), work=ALWAYS) for v in (X, other)]
     totals = [sums.full(w, 1.0) for sums in alone]
     with ClippedSums(Rows(X, y), Logistic(), work=ALWAYS) as sums:
         assert all((sums.full(w, 1.0) == totals[0]).all() for _ in range(3))
-    size = BLOCKS * cache_rows(9)
-    chunks = [slice(a, min(a + size, n)) for a in range(0, n, size)]
-    parts = [[sums._chunk(s, None, w, False)[0] for s in chunks] for sums in alone]
+    size = cache_rows(9)
+    blocks = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+    parts = [[sums._part(s, None, w, False)[0] for s in blocks] for sums in alone]
     same = [bool((a == b).all()) for a, b in zip(*parts, strict=True)]
     assert same == [True, False, True, True]
 

@@ -9,7 +9,7 @@ is the only thing that touches rows, and what comes out of it is a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -127,8 +127,11 @@ class Problem:
             weight=self.bounds.weight,
         )
 
-    def bound(self, source: Source) -> Rows:
-        """Clip ``source`` to the declared bounds; the only way an algorithm gets rows."""
+    def bound(self, source: Source, *, narrow: bool = False) -> Rows:
+        """Clip ``source`` to the declared bounds; the only way an algorithm gets rows.
+
+        With ``narrow`` float32 rows stay float32, see :meth:`Bounding.apply`.
+        """
         if source.n_features != self.n_features:
             raise InvalidData(
                 f"The data has {source.n_features} features but the plan was made for "
@@ -139,7 +142,7 @@ class Problem:
             raise InvalidData(
                 f"The data has {source.n_rows} rows but the plan was made for {self.n_rows}."
             )
-        return self.bounding.apply(source)
+        return self.bounding.apply(source, narrow=narrow)
 
 
 def check_solvable(problem: Problem, algorithm: str) -> None:
@@ -250,13 +253,22 @@ def describe(plan: Plan) -> str:
     >>> "noise" in text and "epsilon" in text
     True
     """
-    facts = plan.facts()
+    facts = {"loss": _named(plan.problem.loss), **plan.facts()}
     width = max(len(k) for k in facts)
     lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
     return "\n".join([*lines, "", str(plan.guarantee)])
 
 
+def _named(loss: Loss) -> str:
+    """Return the name of a loss and what it was set to."""
+    names: list[str] = [f.name for f in fields(loss)] if is_dataclass(loss) else []
+    settings = [f"{name} {_said(getattr(loss, name))}" for name in names]
+    return f"{loss.name} ({', '.join(settings)})" if settings else loss.name
+
+
 def _said(value: Any) -> str:
+    if isinstance(value, Loss):
+        return _named(value)
     if not isinstance(value, float):
         return str(value)
     return f"{value:.6g}" if math.isfinite(value) else "no bound is known"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.algorithms.steps import Average
+from discreet.algorithms.averages import Average
 from discreet.data import Rows
 from discreet.data.clipped_sums import ClippedSums, Index
 from discreet.noise import Randomness
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomness) -> Array:
     """Take the steps of a plan and return the average of the path it releases."""
     facts, rule, steps, rate = plan.facts_of_noise, plan.rule, plan.steps, plan.sampler.rate
-    average, w, seen = Average(plan.output, steps), plan.start, 0.0
-    momentum, direction = plan.config.momentum, np.zeros(w.shape)
+    average, momentum, seen = Average(plan.output, steps), plan.momentum, 0.0
+    w = slow = plan.start
     clip, noise, constant, move = plan.clip, plan.noise, plan.config.step, _mover(plan)
     if plan.config.hidden_state:
         constant = plan.hidden.step  # privacy: the step that was certified
@@ -32,8 +32,8 @@ def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomn
     after = rule.after_step or plan.output == "last"
     for k in range(steps):
         if not after:
-            average.add(k, w)
-        at = w if ahead is None else ahead.value + (w - ahead.value) * (2 / (k + 2))
+            average.add(k, slow)
+        at = slow if ahead is None else ahead.value + (slow - ahead.value) * (2 / (k + 2))
         index = plan.sampler.draw(rows, random)
         # privacy: the only exit of data; divided by the public rate, never by the batch.
         if plan.adaptive is None:
@@ -46,14 +46,15 @@ def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomn
             clip = min(clip, plan.clip)
             noise = plan.noise_at(clip)
         if rule.ridge_in_gradient:
-            gradient = gradient + plan.strength * w
+            gradient = gradient + plan.strength * slow
         seen += float(np.sum(gradient * gradient))
-        direction = momentum * direction + (1.0 - momentum) * gradient
-        w = move(w, direction, constant or rule.size(facts, steps, k, seen))
+        w = move(w, gradient, constant or rule.size(facts, steps, k, seen))
+        # Without a set or a penalty these are the iterates of the heavy ball.
+        slow = momentum * slow + (1.0 - momentum) * w
         if ahead is not None:
-            ahead.add(k, w)
+            ahead.add(k, slow)
         if after:
-            average.add(k, w)
+            average.add(k, slow)
     return np.asarray(average.value)
 
 

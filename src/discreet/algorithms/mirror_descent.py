@@ -240,7 +240,7 @@ class MirrorDescentPlan:
         size = math.sqrt(self._divergence / (self.steps * self._square)) * self.geometry.scale()
         dual, total = np.zeros(problem.shape), np.zeros(problem.shape)
         drawn = self.noise.stream(problem.shape, random)
-        with ClippedSums(problem.bound(source), problem.loss) as sums:
+        with ClippedSums(problem.bound(source, narrow=True), problem.loss) as sums:
             for _ in range(self.steps):
                 w = self.geometry.point(dual)
                 total += w

@@ -130,11 +130,11 @@ class Total:
         return self._sum + self._error
 
 
-def gamma(terms: float) -> float:
+def gamma(terms: float, roundoff: float = unit_roundoff()) -> float:
     """Return the rounding constant ``k u / (1 - k u)`` of a sum of ``k`` terms.
 
     >>> gamma(100) > 100 * 2.0**-53
     True
     """
-    small = terms * unit_roundoff()
+    small = terms * roundoff
     return float("inf") if small >= 0.5 else small / (1.0 - small)

@@ -23,6 +23,7 @@ from discreet.data.labels import Labels
 from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
 from discreet.data.rows import Rows
 from discreet.data.source import RawBlock, Source
+from discreet.data.storage import WIDE, Storage, storage_of
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
 from discreet.types import Array, Bounds, unit_roundoff
@@ -169,33 +170,47 @@ class Bounding:
         coef, constant = coef * scale, constant * scale + shift
         return coef, float(constant) if np.ndim(constant) == 0 else constant
 
-    def apply(self, source: Source) -> Rows:
+    def apply(self, source: Source, *, narrow: bool = False) -> Rows:
         """Return the bounded rows of ``source``, in the same order.
 
-        Dense rows take one copy of the data in float64.
+        Dense rows take one copy of the data.
+
+        Parameters
+        ----------
+        source
+            The user's rows.
+        narrow
+            Whether rows that come in float32 stay so, at half the memory. For
+            algorithms that read rows through
+            :class:`~discreet.data.clipped_sums.ClippedSums` alone; all others
+            get float64.
         """
         if source.n_features != self.n_features:
             raise InvalidData(
                 f"The data has {source.n_features} features but the bounds were planned for "
                 f"{self.n_features}."
             )
+        storage = storage_of(source, self._limit, self.intercept) if narrow else WIDE
         if source.sparse:
-            return self._apply_sparse(source)
-        X = np.empty((source.n_rows, self.dimension))
+            return self._apply_sparse(source, storage)
+        X = np.empty((source.n_rows, self.dimension), dtype=storage.dtype)
         y = self._labels.empty(source.n_rows)
         weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
 
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job
             s = slice(start, start + raw.X.shape[0])
-            X[s, : self.n_features] = raw.X
-            y[s], weight[s], norms[s] = self._bound(X[s], raw)
+            block = X[s] if storage is WIDE else np.empty(X[s].shape)
+            block[:, : self.n_features] = raw.X
+            y[s], weight[s], norms[s] = self._bound(block, raw, storage)
+            if storage is not WIDE:
+                X[s] = block
 
         for _ in in_order(place, _numbered(source)):
             pass
         return Rows(X, self.loss.attach(y, norms), weight, norms)
 
-    def _bound(self, out: Array, raw: RawBlock) -> tuple[Array, Array, Array]:
+    def _bound(self, out: Array, raw: RawBlock, storage: Storage) -> tuple[Array, Array, Array]:
         """Bound a dense block in place and return its labels, weights and norms."""
         body = out[:, : self.n_features]
         blank = ~finite_rows(body)
@@ -211,12 +226,12 @@ class Bounding:
                 body -= centre
             body /= half
             body[blank] = 0.0
-        norms = shorten(body, self._limit)
+        norms = shorten(body, storage.shrink * self._limit, storage.tiny)
         if self.intercept:
-            out[:, -1] = np.where(blank, 0.0, self.intercept)
+            out[:, -1] = np.where(blank, 0.0, storage.below(self.intercept))
             norms = np.hypot(norms, out[:, -1])
         weight[blank] = 0.0
-        return y, weight, norms * outwards(self.dimension)
+        return y, weight, norms * outwards(self.dimension) * storage.growth
 
     def _weights(self, weight: Any | None, n_rows: int) -> tuple[Array, npt.NDArray[np.bool_]]:
         if weight is None:
@@ -230,19 +245,19 @@ class Bounding:
         # privacy: constants are scaled by the largest weight, which is enforced here.
         return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
 
-    def _apply_sparse(self, source: Source) -> Rows:
+    def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
         if self._ranges is not None and (self._ranges[0] > 0.0).any() | (self._ranges[1] < 0).any():
             raise Incompatible(
                 "Sparse rows need feature ranges that contain 0, otherwise no zero stays zero. "
                 "Declare ranges that contain 0, or pass dense rows."
             )
-        parts = list(in_order(self._bound_sparse, source.blocks()))
+        parts = list(in_order(lambda raw: self._bound_sparse(raw, storage), source.blocks()))
         X, y, weight, norms = zip(*parts, strict=True)
         joined = [np.concatenate(part) for part in (y, weight, norms)]
         labels = self.loss.attach(joined[0], joined[2])
         return Rows(sp.csr_array(sp.vstack(X, format="csr")), labels, joined[1], joined[2])
 
-    def _bound_sparse(self, raw: RawBlock) -> tuple[Any, Array, Array, Array]:
+    def _bound_sparse(self, raw: RawBlock, storage: Storage) -> tuple[Any, Array, Array, Array]:
         X = sp.csr_array(raw.X, dtype=np.float64, copy=True)
         # privacy: an entry stored twice counts as its sum, so it has to be summed before a clip.
         X.sum_duplicates()
@@ -255,13 +270,15 @@ class Bounding:
         if self._ranges is not None:
             low, high, _, half = (values[X.indices] for values in self._ranges)
             X.data = np.clip(X.data, low, high) / half
-        norms = shorten_sparse(X.data, rows, X.shape, self._limit)
+        limit = storage.shrink * self._limit
+        norms = shorten_sparse(X.data, rows, X.shape, limit, storage.tiny)
         if self.intercept:
-            constant = np.where(blank, 0.0, self.intercept)
+            constant = np.where(blank, 0.0, storage.below(self.intercept))
             X = sp.csr_array(sp.hstack([X, constant[:, None]], format="csr"))
             norms = np.hypot(norms, constant)
         weight[blank] = 0.0
-        return X, y, weight, norms * outwards(self.dimension)
+        bounds = norms * outwards(self.dimension) * storage.growth
+        return X.astype(storage.dtype, copy=False), y, weight, bounds
 
 
 def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:

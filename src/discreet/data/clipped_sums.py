@@ -8,10 +8,15 @@ cache between the two products; nothing as large as the data is allocated.
 Rounding. What a row adds is the real vector ``c x`` with the computed ``c``,
 and its norm is at most ``clip`` in real arithmetic. Computed sums differ from
 the real sum of these vectors by at most :func:`sum_rounding`. When neighbours
-keep the positions of rows, all chunks but one are bit-for-bit the same. When
+keep the positions of rows, all blocks but one are bit-for-bit the same. When
 positions may shift, margins are computed row by row in a fixed order, so that
 a row's ``c`` does not depend on where it stands. This takes elementwise
 functions of numpy and scipy to give equal results for equal arguments.
+
+Rows in float32 are read in half the time. Their margins may be computed in
+float32, because ``c`` is clipped after it. Sums are float64, but for groups of
+a few rows where positions are kept (:mod:`discreet.data.narrow`). The clip is
+then a little smaller, so that the same bound holds.
 
 With numba installed, sums over enough rows are taken by the kernels of
 :mod:`discreet.data.compiled`, for which the same holds.
@@ -33,13 +38,12 @@ import scipy.sparse as sp
 from discreet.checks import positive
 from discreet.data.blocks import Total, gamma, one_blas_thread, slices
 from discreet.data.compiled import Kernel, kernel_for
+from discreet.data.narrow import SLIM, combined, steady
 from discreet.data.norms import norms_of, outwards
-from discreet.data.rows import Rows
+from discreet.data.rows import Rows, combine
+from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
 from discreet.types import Array, unit_roundoff
-
-BLOCKS = 4
-"""Blocks in a chunk, which is what one thread works on at a time."""
 
 PATIENCE = 2**32
 """Values read before a kernel is compiled, about as long as compiling takes."""
@@ -54,17 +58,18 @@ def cache_rows(dimension: int, *, sparse: bool = False) -> int:
     """Return the rows of a block, from public values only.
 
     >>> cache_rows(100), cache_rows(10_000), cache_rows(10_000, sparse=True)
-    (2608, 16, 8192)
+    (5232, 64, 16384)
     """
     if sparse:
-        return 8192
-    return max(16, min(4096, 2**18 // max(dimension, 1) // 16 * 16))
+        return 16384
+    # Smaller blocks would fit a nearer cache, but threads then wait for the interpreter.
+    return max(64, min(8192, 2**19 // max(dimension, 1) // 16 * 16))
 
 
 def sum_rounding(clip: float, *, n_rows: int, dimension: int, shifting: bool) -> float:
     """Return by how much rounding can add to the distance of neighbouring sums.
 
-    It holds for dense and for sparse rows.
+    It holds for dense and for sparse rows, in float64 and in float32.
 
     Parameters
     ----------
@@ -83,17 +88,17 @@ def sum_rounding(clip: float, *, n_rows: int, dimension: int, shifting: bool) ->
     True
     """
     dense, sparse = cache_rows(dimension), cache_rows(dimension, sparse=True)
-    block, chunks = max(dense, sparse), n_rows / (BLOCKS * min(dense, sparse)) + 1
-    # privacy: inside a chunk sums of block products, between chunks compensated addition.
-    inside = gamma(block + BLOCKS + 2) * (n_rows if shifting else min(BLOCKS * block, n_rows))
-    between = (unit_roundoff() + gamma(chunks) ** 2) * n_rows
+    block, blocks = max(dense, sparse), n_rows / min(dense, sparse) + 1
+    # privacy: products inside a block, compensated addition between blocks.
+    inside = gamma(block + 4) * (n_rows if shifting else min(block, n_rows))
+    between = (unit_roundoff() + gamma(blocks) ** 2) * n_rows
     return 2.01 * clip * (inside + between)
 
 
 class ClippedSums:
     """Clipped gradient sums over the same rows, again and again.
 
-    Use it as a context: inside, BLAS runs on one thread and chunks of rows are
+    Use it as a context: inside, BLAS runs on one thread and blocks of rows are
     shared out over the cores. Results do not depend on the number of threads.
 
     Parameters
@@ -126,10 +131,17 @@ class ClippedSums:
         self.shifting = shifting
         self._block = cache_rows(rows.dimension, sparse=rows.sparse)
         self._local = threading.local()
-        norms = rows.norms
+        norms, self._slim = rows.norms, rows.X.dtype == np.float32 and not rows.sparse
         self._inverse = np.full(rows.n_rows, np.inf)
-        # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic.
-        np.divide(1.0 - 8.0 * unit_roundoff(), norms, out=self._inverse, where=norms > 0.0)
+        # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic. With
+        # float32 there is also room for the rounding of a group.
+        below = SLIM if self._slim else 1.0 - 8.0 * unit_roundoff()
+        np.divide(below, norms, out=self._inverse, where=norms > 0.0)
+        if self._slim:
+            # A slope within its cap then fits into float32.
+            np.minimum(self._inverse, 1.0 / NARROW.tiny, out=self._inverse)
+            # Always true for bounded rows.
+            self._slim = bool(norms.max(initial=0.0) <= 2.0 * NARROW_RANGE)
         # A blank row is all zeros, so weights 0 and 1 need no product.
         plain = bool(np.isin(rows.weight, (0.0, 1.0)).all())
         self._weight = None if plain else rows.weight
@@ -176,8 +188,10 @@ class ClippedSums:
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
             self._kernel, self._patience = kernel_for(self.loss, self.rows.X), math.inf
-        chunks = slices(n_rows, BLOCKS * self._block)
-        todo, lock, total = iter(enumerate(chunks)), threading.Lock(), Total(w.shape)
+        if self._slim and in_range(clip) and np.abs(w).max() <= NARROW_RANGE**2:
+            w = self._narrowed(w, index)
+        blocks = slices(n_rows, self._block)
+        todo, lock, total = iter(enumerate(blocks)), threading.Lock(), Total(w.shape)
         done: dict[int, tuple[Array, int]] = {}
         added = short = 0
 
@@ -185,13 +199,13 @@ class ClippedSums:
             nonlocal added, short
             while True:
                 with lock:
-                    number, chunk = next(todo, (-1, None))
-                if chunk is None:
+                    number, block = next(todo, (-1, None))
+                if block is None:
                     return
-                part = self._chunk(chunk, index, w, count)
+                part = self._part(block, index, w, count)
                 with lock:
                     done[number] = part
-                    # Chunks are added in their order, whichever is ready first.
+                    # Blocks are added in their order, whichever is ready first.
                     while added in done:
                         ready, inside = done.pop(added)
                         total.add(ready)
@@ -199,35 +213,38 @@ class ClippedSums:
 
         helpers = []
         if self._pool is not None:
-            helpers = [self._pool.submit(work) for _ in chunks[1 : self._helpers + 1]]
+            helpers = [self._pool.submit(work) for _ in blocks[1 : self._helpers + 1]]
         work()
         for helper in helpers:
             helper.result()
         return total.value(), short
 
-    def _chunk(self, chunk: slice, index: Index | None, w: Array, count: bool) -> tuple[Array, int]:
-        """Return the sum over a chunk, block after block in order."""
+    def _narrowed(self, w: Array, index: Index | None) -> Any:
+        """Return the weights in float32 if that is how margins are to be computed."""
+        if self._kernel is None and (index is not None or self.shifting or w.ndim == 2):
+            return w
+        # privacy: a row's margin depends on the row alone, in compiled code by construction.
+        return w.astype(np.float32) if self._kernel or steady(len(w)) else w
+
+    def _part(self, s: slice, index: Index | None, w: Any, count: bool) -> tuple[Array, int]:
+        """Return the sum over a block, with products in float32 if the weights are."""
         if self._kernel is not None:
-            y, weight = self.rows.y, self.rows.weight
-            weighted, block = self._weight is not None, self._block
-            return self._kernel(
-                w, y, weight, self._cap, index, chunk, block=block, weighted=weighted, count=count
-            )
-        out, short = np.zeros(w.shape), 0
-        for start in range(chunk.start, chunk.stop, self._block):
-            s = slice(start, min(start + self._block, chunk.stop))
-            pick = s if index is None else index[s]
-            X = self._rows(pick)
-            slope = self.loss.slope(self._margins(X, w), self.rows.y[pick])
-            if self._weight is not None:
-                slope = (self._weight[pick] * slope.T).T
-            cut = self._clipped(slope, pick)
-            if count:
-                same = cut == slope if w.ndim == 1 else (cut == slope).all(axis=1)
-                # privacy: a blank row is not counted either way.
-                short += int(np.count_nonzero(same & (self.rows.weight[pick] > 0.0)))
-            out += np.asarray(X.T @ cut) if sp.issparse(X) or w.ndim == 2 else np.dot(cut, X)
-        return out, short
+            weighted = self._weight is not None
+            y, weight, cap = self.rows.y, self.rows.weight, self._cap
+            return self._kernel(w, y, weight, cap, index, s, weighted=weighted, count=count)
+        pick, narrow, short = s if index is None else index[s], w.dtype == np.float32, 0
+        X = self.rows.X[s] if narrow else self._rows(pick)
+        slope = self.loss.slope(self._margins(X, w), self.rows.y[pick])
+        if self._weight is not None:
+            slope = (self._weight[pick] * slope.T).T
+        cut = self._clipped(slope, pick)
+        if count:
+            same = cut == slope if w.ndim == 1 else (cut == slope).all(axis=1)
+            # privacy: a blank row is not counted either way.
+            short = int(np.count_nonzero(same & (self.rows.weight[pick] > 0.0)))
+        if narrow:
+            return combined(X, cut.astype(np.float32)), short
+        return combine(X, cut), short
 
     def _clipped(self, slope: Array, pick: slice | Index) -> Array:
         """Return slopes whose product with the row has at most the norm of the clip."""
@@ -242,7 +259,10 @@ class ClippedSums:
 
     def _rows(self, pick: slice | Index) -> Any:
         if self.rows.sparse:
-            return self.rows._slice(pick) if isinstance(pick, slice) else self.rows.X[pick]
+            part = self.rows._slice(pick) if isinstance(pick, slice) else self.rows.X[pick]
+            # privacy: sums of sparse rows are float64 whatever is stored.
+            part.data = part.data.astype(np.float64, copy=False)
+            return part
         X = self.rows.X
         if isinstance(pick, slice) and X.dtype == np.float64:
             return X[pick]
@@ -251,13 +271,13 @@ class ClippedSums:
         if room is None:
             room = self._local.room = np.empty((self._block, X.shape[1]))
         size = pick.stop - pick.start if isinstance(pick, slice) else len(pick)
-        # privacy: float32 is storage only; sums in float32 would be off by whole rows.
+        # privacy: sums of so many rows in float32 would be off by whole rows.
         np.copyto(room[:size], X[pick])
         return room[:size]
 
     def _margins(self, X: Any, w: Array) -> Array:
         if sp.issparse(X) or not self.shifting:
-            return np.asarray(X @ w)
+            return np.asarray(X @ w, dtype=np.float64)
         # privacy: one row after the other, so that its margin does not depend on its position.
         if w.ndim == 1:
             return np.asarray(np.einsum("ij,j->i", X, w))

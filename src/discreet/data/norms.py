@@ -49,8 +49,10 @@ def finite_rows(rows: Array) -> npt.NDArray[np.bool_]:
     return finite
 
 
-def shorten(rows: Array, limit: float) -> Array:
+def shorten(rows: Array, limit: float, tiny: float = TINY) -> Array:
     """Scale finite rows down to norm ``limit`` in place and return their norms.
+
+    Rows shorter than ``tiny`` become zero.
 
     >>> rows = np.array([[3e300, 4e300], [0.3, 0.4]])
     >>> shorten(rows, 1.0).round(6), rows.round(6)
@@ -68,7 +70,7 @@ def shorten(rows: Array, limit: float) -> Array:
             norms[huge] = norms_of(rows[huge])
         rows *= np.divide(target, norms, out=np.ones_like(norms), where=long)[:, None]
         norms[long] = target
-    short = norms < TINY
+    short = norms < tiny
     if short.any():
         rows[short] = 0.0
         norms[short] = 0.0
@@ -76,7 +78,11 @@ def shorten(rows: Array, limit: float) -> Array:
 
 
 def shorten_sparse(
-    data: Array, rows: npt.NDArray[np.intp], shape: tuple[int, int], limit: float
+    data: Array,
+    rows: npt.NDArray[np.intp],
+    shape: tuple[int, int],
+    limit: float,
+    tiny: float = TINY,
 ) -> Array:
     """Do what :func:`shorten` does for the stored values ``data`` of sparse rows.
 
@@ -97,7 +103,7 @@ def shorten_sparse(
     factor = np.divide(target, size, out=np.zeros(n_rows), where=size > 0.0)
     data[:] = np.where(long[rows], part * factor[rows], data)
     norms = np.where(long, target, norms)
-    short = norms < TINY
+    short = norms < tiny
     data[short[rows]] = 0.0
     norms[short] = 0.0
     return norms

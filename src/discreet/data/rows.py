@@ -79,8 +79,11 @@ class Rows:
         if not self.sparse:
             return self.X[s]
         a, b = self.X.indptr[s.start], self.X.indptr[s.stop]
-        part = (self.X.data[a:b], self.X.indices[a:b], self.X.indptr[s.start : s.stop + 1] - a)
-        return sp.csr_array(part, shape=(s.stop - s.start, self.dimension))
+        part = sp.csr_array((s.stop - s.start, self.dimension), dtype=self.X.dtype)
+        # Set afterwards, because the constructor copies a small part of a large array.
+        part.data, part.indices = self.X.data[a:b], self.X.indices[a:b]
+        part.indptr = self.X.indptr[s.start : s.stop + 1] - a
+        return part
 
     def block_gradients(self, loss: Loss, w: Array) -> Iterator[Array]:
         """Yield the gradient of the sum over each block, in order.
@@ -90,7 +93,7 @@ class Rows:
 
         def one(s: slice) -> Array:
             X = self._slice(s)
-            return _combine(X, _times(self.weight[s], loss.slope(X @ w, self.y[s])))
+            return combine(X, _times(self.weight[s], loss.slope(X @ w, self.y[s])))
 
         yield from in_order(one, slices(self.n_rows, self._block))
 
@@ -107,7 +110,7 @@ class Rows:
         def one(s: slice) -> tuple[float, Array]:
             X, y, weight = self._slice(s), self.y[s], self.weight[s]
             z = X @ w
-            return float(weight @ loss.value(z, y)), _combine(X, _times(weight, loss.slope(z, y)))
+            return float(weight @ loss.value(z, y)), combine(X, _times(weight, loss.slope(z, y)))
 
         total, values = Total(w.shape), []
         for value, part in in_order(one, slices(self.n_rows, self._block)):
@@ -136,7 +139,7 @@ class Rows:
             curvature = _times(self.weight[s], loss.curvature(X @ w, self.y[s]))
             move = X @ v
             turned = curvature * move if w.ndim == 1 else np.einsum("nkl,nl->nk", curvature, move)
-            return _combine(X, turned)
+            return combine(X, turned)
 
         total = Total(w.shape)
         for part in in_order(one, slices(self.n_rows, self._block)):
@@ -190,7 +193,7 @@ class Rows:
         """Return the sums over consecutive ``fine`` rows of a block."""
         if self.sparse:
             block = Rows(X, slope, slope, slope)
-            return [_combine(block._slice(s), slope[s]) for s in slices(X.shape[0], fine)]
+            return [combine(block._slice(s), slope[s]) for s in slices(X.shape[0], fine)]
         whole = X.shape[0] // fine * fine
         parts: list[Array] = []
         if whole:
@@ -199,7 +202,7 @@ class Rows:
             sums = np.matmul(body.transpose(0, 2, 1), cut)
             parts.extend(sums[:, :, 0] if slope.ndim == 1 else sums)
         if whole < X.shape[0]:
-            parts.append(_combine(X[whole:], slope[whole:]))
+            parts.append(combine(X[whole:], slope[whole:]))
         return parts
 
 
@@ -224,9 +227,18 @@ def _times(weight: Array, values: Array) -> Array:
     return np.asarray((weight * values.T).T)
 
 
-def _combine(X: Any, slope: Array) -> Array:
-    """Return ``X' slope``."""
-    return np.asarray(X.T @ slope)
+def combine(X: Any, slope: Array) -> Array:
+    """Return ``X' slope``.
+
+    >>> combine(sp.csr_array(np.eye(2)), np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    if not sp.issparse(X):
+        return np.asarray(X.T @ slope)
+    turned = sp.csc_array(X.shape[::-1], dtype=X.dtype)
+    # Set afterwards, as in Rows._slice.
+    turned.data, turned.indices, turned.indptr = X.data, X.indices, X.indptr
+    return np.asarray(turned @ slope)
 
 
 def _gram(X: Any, curvature: Array) -> Array:

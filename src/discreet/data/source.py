@@ -91,6 +91,11 @@ class ArraySource:
         return int(self._X.shape[1])
 
     @property
+    def dtype(self) -> Any:
+        """Type of the numbers; like the number of features it counts as public."""
+        return self._X.dtype
+
+    @property
     def sparse(self) -> bool:
         """Whether the rows are sparse."""
         return bool(sp.issparse(self._X))
