@@ -18,6 +18,9 @@ LOGISTIC = LossTerms.logistic(radius=1.0)
 HUBER = LossTerms(
     lipschitz=1.0, smoothness=0.25, trace=0.25, rank=1, one_signed=False, slopes=(1.0, 1.0)
 )
+CAPPED = LossTerms(
+    lipschitz=0.6, smoothness=0.4, trace=0.4, rank=1, one_signed=True, slopes=(0.6, 0.6)
+)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,23 @@ def huber(x: float, y: float) -> Derivatives:
     return slope, lambda w: np.where(np.abs(x * w - y) < 4, x * x / 4, 0.0)
 
 
+def capped(x: float, y: float) -> Derivatives:
+    """Logistic slope capped at 0.6, with exp(-margin) kept between the two sides."""
+    knot = math.log(0.6 / 0.4)
+
+    def slope(w: np.ndarray) -> np.ndarray:
+        m = y * x * w
+        right = 0.6 * np.exp(-np.maximum(m, knot))
+        return -y * x * np.where(m > knot, right, np.minimum(0.6, 1 / (1 + np.exp(m))))
+
+    def curvature(w: np.ndarray) -> np.ndarray:
+        m, pi = y * x * w, 1 / (1 + np.exp(y * x * w))
+        inside = np.where(m < -knot, 0.0, pi * (1 - pi))
+        return x * x * np.where(m > knot, 0.6 * np.exp(-np.maximum(m, knot)), inside)
+
+    return slope, curvature
+
+
 def log_density(records: list[Derivatives], strength: float, scale: float, tilt: float):  # type: ignore[no-untyped-def]
     w = np.linspace(-40, 40, 40_001)
     slope = strength * w + tilt + sum(f(w) for f, _ in records)
@@ -105,9 +125,12 @@ def worst_loss(common: list, one: list, two: list, strength: float, scale: float
     return float(np.max(p - q))
 
 
-@pytest.mark.parametrize("loss", [logistic, huber])
-def test_density_ratio_never_exceeds_epsilon(loss: Callable[[float, float], Derivatives]) -> None:
-    terms = LOGISTIC if loss is logistic else HUBER
+@pytest.mark.parametrize(
+    ("loss", "terms"), [(logistic, LOGISTIC), (huber, HUBER), (capped, CAPPED)]
+)
+def test_density_ratio_never_exceeds_epsilon(
+    loss: Callable[[float, float], Derivatives], terms: LossTerms
+) -> None:
     random = np.random.default_rng(11)
     closest = 0.0
     for _ in range(40):

@@ -9,7 +9,8 @@ from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.early_stopping import LEAST_RATE, PLENTY_OF_ROWS, early_stopping
+from discreet.algorithms.capping import PLENTY_OF_ROWS
+from discreet.algorithms.early_stopping import LEAST_RATE, early_stopping
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter

@@ -243,7 +243,7 @@ def excess(plan: NoisyGradientPlan, X: np.ndarray, y: np.ndarray, runs: int = 3)
         ({"rule": "smooth", "output": "weighted"}, {}),
         ({"rule": "lipschitz"}, {}),
         ({"rule": "lipschitz"}, {"loss": Hinge()}),
-        ({"rule": "typical"}, {"loss": Hinge()}),
+        ({"rule": "typical", "output": "mean"}, {"loss": Hinge()}),
         ({"rule": "adaptive"}, {"loss": Hinge()}),
         ({"rule": "strongly-convex", "strength": 200.0}, {"loss": Hinge()}),
         ({"rule": "strongly-convex", "strength": 200.0}, {"constraint": L2Ball(radius=3.0)}),
@@ -291,13 +291,18 @@ def test_specification_of_the_smooth_default() -> None:
 
 
 def test_auto_takes_the_smallest_bound_and_follows_corners() -> None:
-    assert NoisyGradient().plan(problem(), BUDGET).rule.name == "smooth"
+    # A bound is worth keeping where it is about weights of a known norm; elsewhere noise sets
+    # how far to go, and momentum the number of steps.
+    assert NoisyGradient(norm_guess=5.0).plan(problem(), BUDGET).rule.name == "smooth"
+    assert NoisyGradient().plan(problem(), BUDGET).rule.name == "heavy-ball"
     assert NoisyGradient().plan(problem(loss=Hinge()), BUDGET).rule.name == "typical"
-    # Too few steps on a smooth loss are better made for gradients as they usually are, unless
-    # they would be too long to converge.
-    assert NoisyGradient(steps=20, norm_guess=5.0).plan(problem(), BUDGET).rule.name == "typical"
-    many = problem(n_rows=100_000)
-    assert NoisyGradient(steps=20).plan(many, BUDGET).rule.name == "accelerated"
+    # So it does where there are too few steps for a bound.
+    few = NoisyGradient(steps=20, norm_guess=5.0)
+    assert few.plan(problem(n_rows=100_000), BUDGET).rule.name == "heavy-ball"
+    # Pure noise pays for every step: the rule of the smallest bound.
+    pure = NoisyGradient().plan(problem(), Budget(1.0))
+    assert math.isfinite(pure.bound)
+    assert NoisyGradient().plan(problem(n_rows=10_000), Budget(1.0)).rule.name == "accelerated"
     strong = problem(n_rows=2000, constraint=L2Ball(radius=10.0))
     assert NoisyGradient(strength=500.0).plan(strong, BUDGET).rule.name == "strongly-convex"
     assert choose("auto", problem(loss=Hinge()), BUDGET).facts()["algorithm"] == "noisy-gradient"
@@ -338,7 +343,7 @@ def test_unbounded_slopes_get_a_clip() -> None:
     bounds = Bounds(row_norm=2.0, label=(-1.0, 1.0))
     plan = NoisyGradient().plan(problem(loss=Squared(), bounds=bounds), BUDGET)
     assert plan.clip == pytest.approx(2.0)
-    assert plan.rule.name == "smooth"
+    assert plan.rule.name == "heavy-ball"
     assert NoisyGradient(clip=0.5).plan(problem(loss=Squared(), bounds=bounds), BUDGET).clip == 0.5
     with pytest.raises(MissingBound):
         NoisyGradient().plan(problem(loss=Squared(), bounds=Bounds(row_norm=1.0)), BUDGET)
@@ -349,7 +354,8 @@ def test_multi_output_clipping_promises_nothing() -> None:
     usual = NoisyGradient().plan(task, BUDGET)
     assert usual.clip == 1.0 < task.terms.lipschitz
     assert usual.bound == math.inf
-    assert math.isfinite(NoisyGradient(clip=task.terms.lipschitz).plan(task, BUDGET).bound)
+    full = NoisyGradient(clip=task.terms.lipschitz, rule="smooth").plan(task, BUDGET)
+    assert math.isfinite(full.bound)
 
 
 def test_accelerated_steps_need_far_fewer() -> None:

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms import ObjectivePerturbation, Problem
+from discreet.algorithms.objective_perturbation import WORTH, ObjectivePerturbationPlan
 from discreet.data import ArraySource
 from discreet.errors import (
     Incompatible,
@@ -190,7 +191,8 @@ def test_every_smooth_loss_runs(
     labels = rng.integers(0, 3 if loss.outputs == 3 else 2, size=60)
     task = problem(loss, bounds=bounds, n_features=3, n_rows=60, neighbours=neighbours)
     plan = ObjectivePerturbation().plan(task, Budget(1.0, delta))
-    assert plan.mode == (mode if delta else "auto")
+    # With few rows the logistic rule gives way to the general one where that is nearly as good.
+    assert plan.mode in ({mode, "sharp"} if delta else {"auto"})
     release = plan.run(ArraySource(rows, labels), Seeded(0))
     assert release.weights.shape == task.shape
     assert not release.guarantee.secure
@@ -235,6 +237,20 @@ def test_modes_are_selectable_and_ordered(mode: str) -> None:
     plan = ObjectivePerturbation(mode=mode, strength=8.0).plan(problem(), budget)
     assert plan.mode == mode
     assert plan.scale >= best.scale * (1 - 1e-12)
+
+
+def test_a_weaker_ridge_is_taken_where_it_costs_little_noise() -> None:
+    def plan(epsilon: float, mode: str) -> ObjectivePerturbationPlan:
+        task = problem(n_features=50, n_rows=100_000)
+        return ObjectivePerturbation(mode=mode).plan(task, Budget(epsilon, 1e-6))
+
+    for epsilon, chosen in ((1.0, "logistic"), (8.0, "sharp")):
+        logistic, sharp = plan(epsilon, "logistic"), plan(epsilon, "sharp")
+        assert (sharp.scale <= WORTH * logistic.scale) == (chosen == "sharp")
+        assert sharp.strength < logistic.strength
+        auto = plan(epsilon, "auto")
+        assert auto == plan(epsilon, chosen)
+        assert auto.guarantee.event.delta(epsilon) <= 1e-6 * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("mode", ["logistic", "tight", "kst12", "cms11"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import signature
 
 from discreet.accounting import Budget
@@ -11,9 +12,10 @@ from discreet.algorithms.bolt_on import BoltOn
 from discreet.algorithms.exponential_sampling import ExponentialSampling
 from discreet.algorithms.frank_wolfe import FrankWolfe
 from discreet.algorithms.ftrl import FTRL
+from discreet.algorithms.heavy_ball import HeavyBall
 from discreet.algorithms.localization import Localization
 from discreet.algorithms.mirror_descent import MirrorDescent
-from discreet.algorithms.noisy_gradient import NoisyGradient
+from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.algorithms.noisy_newton import NoisyNewton
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.output_perturbation import OutputPerturbation
@@ -76,7 +78,11 @@ def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -
         if name == OutputPerturbation.name and not refusals:
             continue
         try:
-            plans.append(ALGORITHMS[name](**settings).plan(problem, budget))
+            plan = ALGORITHMS[name](**settings).plan(problem, budget)
+            if isinstance(plan, NoisyGradientPlan) and plan.rule.name == HeavyBall.name:
+                # Momentum promises nothing that could be compared.
+                plan = replace(plan.config, rule="smooth").plan(problem, budget)
+            plans.append(plan)
         except (Incompatible, BudgetTooSmall) as refusal:
             refusals.append(refusal)
         except MissingBound:

@@ -16,16 +16,12 @@ that of :class:`~discreet.algorithms.NoisyGradient` whatever they are.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from discreet.accounting import Budget
 from discreet.algorithms.base import ENOUGH_ROWS, Problem, rows_against_noise
+from discreet.algorithms.capping import capped
 from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.checks import positive
-from discreet.losses import CappedLogistic
-
-PLENTY_OF_ROWS = 4 * ENOUGH_ROWS
-"""Rows against noise above which objective perturbation is as accurate, and faster."""
 
 NORM_GUESS = 80.0
 """Norm of the weights to reach, in units of one over the row norm, where rows are plenty."""
@@ -66,11 +62,11 @@ def early_stopping(
     (500, 0.05, None)
     """
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm
-    ratio = rows_against_noise(problem, budget)
-    if n is None or ratio > PLENTY_OF_ROWS:
+    surrogate = capped(problem, budget)
+    if n is None or surrogate is None:
         return None
+    ratio = rows_against_noise(problem, budget)
     plenty = min(1.0, ratio / ENOUGH_ROWS)
-    capped = replace(problem, loss=CappedLogistic(cap=0.5 + 0.2 * plenty**2))
     if norm_guess is None:
         guess = NORM_GUESS / norm * max(0.25, plenty**0.75)
     else:
@@ -78,7 +74,7 @@ def early_stopping(
     usual = 0.1 * n * norm**2 / p
     patience = min(max((1.25 * ratio / ENOUGH_ROWS) ** 2, 1.0), PATIENCE)
     # No further than where noise alone would carry the weights to the guessed norm.
-    time = min(guess * ratio / (n * capped.terms.lipschitz), patience * TIME / usual)
+    time = min(guess * ratio / (n * surrogate.terms.lipschitz), patience * TIME / usual)
     # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature, 1/4 a row at most
     # where it starts.
     stable = 2.0 * (1.0 + MOMENTUM) / (1.0 - MOMENTUM) / (0.25 * n * norm**2)
@@ -94,4 +90,4 @@ def early_stopping(
         sampler="full" if rate >= 1.0 else "poisson",
         batch=None if rate >= 1.0 else max(1, round(rate * n)),
     )
-    return settings.plan(capped, budget)
+    return settings.plan(surrogate, budget)

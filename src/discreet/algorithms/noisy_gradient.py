@@ -28,13 +28,15 @@ import numpy as np
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.adaptive_clip import AdaptiveClip
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.averages import OUTPUTS
+from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.gradient_path import walk
+from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
-from discreet.algorithms.samplers import SAMPLERS, FullBatch, Sampler, rows_apart
-from discreet.algorithms.steps import OUTPUTS, RULES, STABLE, Facts, Rule, affordable
-from discreet.checks import integer, nonnegative, one_of, positive
+from discreet.algorithms.samplers import SAMPLERS, FullBatch
+from discreet.algorithms.steps import Facts
+from discreet.checks import integer, one_of
 from discreet.data import Source
 from discreet.data.clipped_sums import MOST_ROWS, ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
@@ -59,14 +61,17 @@ class NoisyGradient:
         Number of steps; by default what the rule asks for, capped by the work
         it takes.
     rule
-        ``"accelerated"``, ``"smooth"``, ``"strongly-convex"``, ``"typical"``,
-        ``"lipschitz"`` or ``"adaptive"``; see :mod:`discreet.algorithms.steps`.
+        ``"heavy-ball"``, ``"accelerated"``, ``"smooth"``, ``"strongly-convex"``,
+        ``"typical"``, ``"lipschitz"`` or ``"adaptive"``; see
+        :mod:`discreet.algorithms.steps`, :mod:`discreet.algorithms.heavy_ball` and
+        :mod:`discreet.algorithms.typical_steps`.
     step
-        Constant length of a step, overriding the rule's.
+        Constant length of a step, overriding the rule's, and its momentum.
     momentum
-        Part of the last direction a step keeps, below 1 (heavy ball). Directions
-        are averages of gradients, so that step lengths keep their meaning. No
-        bound on the excess is known with momentum.
+        Below 1; gradients are taken at a moving average of the iterates that
+        keeps this part of itself. Without constraint and penalty that is the
+        heavy ball. By default the rule's, which is 0 but for ``"heavy-ball"`` and
+        ``"typical"``. No bound on the excess is known with another one.
     clip
         Bound on the norm of one row's gradient. By default the Lipschitz
         constant, where clipping changes nothing; for softmax the row norm, which
@@ -106,7 +111,7 @@ class NoisyGradient:
     steps: int | None = None
     rule: str = "auto"
     step: float | None = None
-    momentum: float = 0.0
+    momentum: float | None = None
     clip: float | None = None
     adaptive_clip: bool = False
     output: str | None = None
@@ -120,7 +125,7 @@ class NoisyGradient:
         one_of("rule", self.rule, ("auto", *RULES))
         if self.output is not None:
             one_of("output", self.output, OUTPUTS)
-        if not 0.0 <= self.momentum < 1.0:
+        if self.momentum is not None and not 0.0 <= self.momentum < 1.0:
             raise InvalidParameter(
                 f"momentum must be at least 0 and below 1. Got {self.momentum!r} instead."
             )
@@ -144,13 +149,8 @@ class NoisyGradient:
 
 
 @dataclass(frozen=True)
-class NoisyGradientPlan:
+class NoisyGradientPlan(GradientSetting):
     """A calibrated run of noisy gradient descent."""
-
-    problem: Problem
-    budget: Budget
-    config: NoisyGradient
-    sampler: Sampler
 
     def __post_init__(self) -> None:
         # Refusals belong to planning, so everything a run needs is computed now.
@@ -158,132 +158,10 @@ class NoisyGradientPlan:
         if self.config.hidden_state:
             _ = self.hidden
 
-    # Public facts.
-
-    @cached_property
-    def clip(self) -> float:
-        """Largest norm of one row's part in a sum; the first one if it adapts."""
-        if self.config.clip is not None:
-            return positive("clip", self.config.clip)
-        if self.problem.loss.target == "index":
-            # The full constant would spare the few worst rows, at 41 % more noise.
-            return self.problem.bounds.weight * self.problem.row_norm
-        if math.isfinite(self._constants[0]):
-            return self._constants[0]
-        label = self.problem.bounding.label_bound
-        if not math.isfinite(label):
-            return self.problem.terms.lipschitz  # raises, and says what is missing
-        # Residuals beyond the label's own range count linearly.
-        return self.problem.bounds.weight * self.problem.row_norm * label
-
-    @cached_property
-    def _constants(self) -> tuple[float, float]:
-        """Lipschitz constant and smoothness of one row's loss; may be infinite."""
-        try:
-            return self.problem.terms.lipschitz, self.problem.terms.smoothness
-        except MissingBound:
-            r = self.problem.loss.regularity(
-                label=self.problem.bounding.label_bound, reach=math.inf
-            )
-            scale = self.problem.bounds.weight * self.problem.row_norm**2
-            return math.inf, scale * r.smoothness
-
-    @cached_property
-    def strength(self) -> float:
-        """Total strong convexity of the objective."""
-        asked = 0.0 if self.config.strength is None else self.config.strength
-        return max(nonnegative("strength", asked), self.problem.regularizer.strong_convexity)
-
-    @cached_property
-    def norm_guess(self) -> float:
-        """Public guess of the norm of good weights."""
-        return norm_guess_of(self.problem, self.config.norm_guess)
-
-    @cached_property
-    def start(self) -> Array:
-        """Where the path starts: the point of the set nearest to zero."""
-        return self.problem.constraint.project(np.zeros(self.problem.shape))
-
-    @cached_property
-    def rule(self) -> Rule:
-        """The step rule."""
-        facts = self._facts_for(None)
-        if self.config.hidden_state:
-            return RULES["smooth"]
-        if self.config.rule != "auto":
-            rule = RULES[self.config.rule]
-            reason = self._refusal(rule, facts)
-            if reason is not None:
-                raise Incompatible(f"The {rule.name} rule does not apply: {reason}.")
-            return rule
-        usable = [r for r in RULES.values() if self._refusal(r, facts) is None]
-        smooth, typical = RULES["smooth"], RULES["typical"]
-        # Short steps suit a smooth loss, if there are enough of them. Elsewhere steps are made
-        # for gradients as they are on most data, not for the longest possible ones.
-        if smooth not in usable:
-            return typical
-        if smooth.steps(facts) > 2 * self._steps_of(smooth, facts):
-            length = typical.size(facts, self._steps_of(typical, facts), 0, 0.0)
-            stable = length * facts.n_rows * facts.smoothness < STABLE
-            return typical if stable else RULES["accelerated"]
-        candidates = [r for r in usable if r.name in ("smooth", "strongly-convex")]
-        return min(candidates, key=lambda r: r.bound(facts, self._steps_of(r, facts)))
-
-    def _refusal(self, rule: Rule, facts: Facts) -> str | None:
-        if rule.ridge_in_gradient and not self.problem.regularizer.kernel.smooth:
-            return "it takes the penalty by its gradient, which has corners"
-        return rule.refusal(facts)
-
-    def _facts_for(self, noise: float | None) -> Facts:
-        """Facts with the usual noise, or with the variance of noise that is known."""
-        n, p = self.problem.n_rows, self.problem.dimension
-        assert n is not None
-        radius = self.problem.constraint.radius(p)
-        centre = float(np.linalg.norm(self.start))
-        clip = min(self.clip, self._constants[0])
-        pure = self.budget.delta == 0
-        if pure:
-            multiplier, spread = 1 / self.budget.epsilon, p * (p + 1)
-        else:
-            multiplier = gaussian_multiplier(self.budget.epsilon, self.budget.delta)
-            spread = p
-        apart = rows_apart(self.problem.neighbours)
-        return Facts(
-            n_rows=n,
-            dimension=p,
-            lipschitz=clip,
-            smoothness=self._constants[1],
-            strength=self.strength,
-            distance=min(self.problem.constraint.diameter(p), self.norm_guess + centre),
-            reach=min(radius, self.norm_guess + centre),
-            unit=spread * (apart * self.clip * multiplier) ** 2 if noise is None else noise,
-            growth=(2 if pure else 1) if noise is None else 0,
-            sampling=self.sampler.variance(n, clip),
-            margin=math.inf if self.config.norm_guess else 1 / self.problem.row_norm,
-        )
-
-    def _steps_of(self, rule: Rule, facts: Facts) -> int:
-        if self.config.steps is not None:
-            return integer("steps", self.config.steps)
-        size = facts.n_rows * self.problem.dimension * self.sampler.rate
-        return max(1, math.ceil(min(rule.steps(facts), affordable(size))))
-
-    @cached_property
-    def steps(self) -> int:
-        """Number of steps."""
-        return self._steps_of(self.rule, self._facts_for(None))
-
     @cached_property
     def facts_of_noise(self) -> Facts:
         """What the step lengths and the bound are computed from, noise as calibrated."""
         return self._facts_for(self.noise.mean_square / self.sampler.rate**2)
-
-    @cached_property
-    def output(self) -> str:
-        """Which average of the path is released."""
-        if self.config.hidden_state:
-            return "last"
-        return self.rule.average if self.config.output is None else self.config.output
 
     # Noise and its price.
 
@@ -372,10 +250,13 @@ class NoisyGradientPlan:
         the Lipschitz constant it is about the objective with clipped gradients.
         """
         biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
-        own_way = self.config.step is not None or self.config.momentum > 0
+        own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
         if biased or self.config.adaptive_clip or own_way:
             return math.inf
-        penalty = self.problem.regularizer.value(self.start) / self.steps
+        added = self.strength - self.problem.regularizer.strong_convexity
+        penalty = self.problem.regularizer.value(self.start)
+        penalty += added * float(np.sum(self.start**2)) / 2
+        penalty /= (1 - self.momentum) * self.steps
         own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
         if self.output == self.rule.proved:
             return own
@@ -394,6 +275,7 @@ class NoisyGradientPlan:
             "algorithm": self.config.name,
             "rule": self.rule.name,
             "steps": self.steps,
+            "momentum": self.momentum,
             "rows a step": self.config.sampler,
             "sampling rate": self.sampler.rate,
             "clip": self.clip,
@@ -413,7 +295,9 @@ class NoisyGradientPlan:
 
     def run(self, source: Source, random: Randomness) -> Release:
         """Take the steps and release an average of the path."""
-        rows = self.problem.bound(source)
+        # privacy: float32 margins move steps a little, which the proof for the last iterate, unlike
+        # that for noisy sums, does not allow.
+        rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
         with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:

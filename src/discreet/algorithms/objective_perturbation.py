@@ -67,6 +67,13 @@ very many rows or features force a loose certificate.
 MOST_STRETCH = 2.5
 """How much longer than usual the weights of a classifier may be where rows are plenty."""
 
+WORTH = 1.3
+"""How much more noise a weaker ridge may cost, if it also promises the smaller error.
+
+The promise counts a ridge in full, though on ordinary data it shrinks the
+weights much less, so it alone would pay far too much.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbation:
@@ -113,10 +120,20 @@ class ObjectivePerturbation:
         return min((first, *plans), key=lambda plan: plan.spread)
 
     def _plan(self, problem: Problem, budget: Budget, share: float) -> ObjectivePerturbationPlan:
+        first = self._calibrated(problem, budget, share, self._mode(problem, budget))
+        if self.mode != "auto" or self.strength is not None or first.mode != "logistic":
+            return first
+        # The logistic rule needs a strength that shrinks long weights.
+        general = self._calibrated(problem, budget, share, "sharp")
+        cheap = general.scale <= WORTH * first.scale
+        return min(first, general, key=lambda plan: plan.expected_excess) if cheap else first
+
+    def _calibrated(
+        self, problem: Problem, budget: Budget, share: float, mode: str
+    ) -> ObjectivePerturbationPlan:
         output, inner = budget.split(share)
         guess = self._guess(problem, inner)
         terms, neighbours = problem.terms, problem.neighbours
-        mode = self._mode(problem, budget)
         asked = 0.0 if self.strength is None else positive("strength", self.strength)
         least, _ = default_strength(
             terms,

@@ -1,7 +1,9 @@
 """Step rules: how many steps, how long, and which average is released.
 
 Every number here is computed from public facts, so it costs no privacy. The
-bounds are for the sum of the losses plus the penalty, ``F``:
+bounds are for the sum of the losses plus the penalty, ``F``. Rules with momentum
+are in :mod:`~discreet.algorithms.typical_steps` (corners) and
+:mod:`~discreet.algorithms.heavy_ball` (smooth losses).
 
 ===================  ====================  =====================================
 rule                 step                  expected ``F - min F`` at most
@@ -12,8 +14,6 @@ rule                 step                  expected ``F - min F`` at most
 ``accelerated``      ``c (k + 1)``, ``c <=  ``D^2 / (c T (T + 1)) + c V (2 T + 1)
                      1/(4 n beta)``        / (6 (1 - 2 c n beta))``
 ``strongly-convex``  ``2 / (m (k + 2))``   ``2 G^2 / (m (T + 1))``
-``typical``          ``A / sqrt(T (V +     ``D^2 / (2 step T) + step G^2 / 2``
-                     (n L / 4)^2))``
 ``adaptive``         ``R / sqrt(2 sum of   ``(5 / sqrt(2)) R G / sqrt(T)``
                      squared norms)``
 ===================  ====================  =====================================
@@ -41,15 +41,6 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
-
-from discreet.types import Array
-
-SHORTER = 4.0
-"""How much shorter than its bound the gradient of all rows is expected to be.
-
-Chosen among 1, 4 and 10 on two synthetic problems (hinge and absolute loss, 20,000 rows).
-Only accuracy depends on it.
-"""
 
 SHARE = 1 / 6
 """How much of the loss at zero noise may cost; good weights further out are given up.
@@ -93,7 +84,8 @@ class Facts:
     ``noise(steps)`` is the variance of one noisy gradient: ``unit * steps**growth``
     plus ``sampling``, growth 1 for Gaussian and 2 for pure noise. ``margin`` is the
     norm of weights that may move a prediction by one; infinite where the norm of
-    good weights is known.
+    good weights is known. ``bend`` is what the loss of one row curves by if its slope
+    turns while the prediction moves by one, and ``sharp`` how often it may turn.
     """
 
     n_rows: int
@@ -107,6 +99,8 @@ class Facts:
     growth: int
     sampling: float = 0.0
     margin: float = math.inf
+    bend: float = 1.0
+    sharp: float = 1.0
 
     def noise(self, steps: int) -> float:
         return float(self.unit * steps**self.growth + self.sampling)
@@ -149,6 +143,10 @@ class Rule(ABC):
     def size(self, facts: Facts, steps: int, k: int, seen: float) -> float:
         """Return the length of step ``k``; ``seen`` is the sum of squared norms so far."""
 
+    def momentum(self, steps: int) -> float:
+        """Return the part of the moving average of iterates that a step keeps."""
+        return 0.0
+
     def refusal(self, facts: Facts) -> str | None:
         """Return why the rule does not apply."""
         return None
@@ -168,25 +166,6 @@ class Lipschitz(Rule):
 
     def size(self, facts: Facts, steps: int, k: int, seen: float) -> float:
         return facts.distance / math.sqrt(facts.square(steps, ridge=False) * steps)
-
-
-class Typical(Rule):
-    """As ``lipschitz``, made for gradients that are much shorter than their bound."""
-
-    name = "typical"
-    average = "weighted"
-
-    def steps(self, facts: Facts) -> float:
-        return Lipschitz().steps(facts)
-
-    def size(self, facts: Facts, steps: int, k: int, seen: float) -> float:
-        expected = (facts.n_rows * facts.lipschitz / SHORTER) ** 2 + facts.noise(steps)
-        return facts.aim(steps) / math.sqrt(expected * steps)
-
-    def bound(self, facts: Facts, steps: int) -> float:
-        size = self.size(facts, steps, 0, 0.0)
-        square = facts.square(steps, ridge=False)
-        return facts.distance**2 / (2 * size * steps) + size * square / 2
 
 
 class Smooth(Rule):
@@ -291,46 +270,8 @@ RULES: dict[str, Rule] = {
         Accelerated(),
         Smooth(),
         StronglyConvex(),
-        Typical(),
         Lipschitz(),
         Adaptive(),
     )
 }
-"""The step rules by name."""
-
-OUTPUTS: dict[str, str] = {
-    "mean": "the mean of all iterates",
-    "tail": "the mean of the last half of the iterates",
-    "weighted": "a mean in which iterate k has weight k + 1",
-    "last": "the last iterate",
-}
-"""What may be released of a path."""
-
-
-class Average:
-    """One of ``OUTPUTS``, kept up to date in the memory of one iterate.
-
-    >>> import numpy as np
-    >>> mean = Average("tail", 4)
-    >>> for k in range(4):
-    ...     mean.add(k, np.array([float(k)]))
-    >>> mean.value
-    array([2.5])
-    """
-
-    def __init__(self, output: str, steps: int) -> None:
-        self.output, self.steps = output, steps
-        self._mass = 0.0
-        self.value: Array | float = 0.0
-
-    def add(self, k: int, point: Array) -> None:
-        """Take in iterate ``k``."""
-        share = {
-            "mean": 1.0,
-            "tail": float(k >= self.steps // 2),
-            "weighted": k + 1.0,
-            "last": float(k == self.steps - 1),
-        }[self.output]
-        if share:
-            self._mass += share
-            self.value = self.value + (point - self.value) * (share / self._mass)
+"""The step rules without momentum, by name."""

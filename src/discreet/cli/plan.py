@@ -26,9 +26,9 @@ examples:
   discreet plan --schema schema.toml --target income --rows 20000 --epsilon 1
 
 nothing is read but the schema. The expected error bounds how much worse the
-private model's average loss is than that of the best weights whose norm is the
-norm guess; rows are taken in the scaled domain, labels of a regression in half
-label ranges. Doubling the rows, or halving the row norm where the data allows
+private model's average loss (the one named) is than that of the best weights
+whose norm is the norm guess; rows are taken in the scaled domain, labels of a
+regression in half label ranges. Doubling the rows, or halving the row norm where the data allows
 it, buys as much as a larger epsilon.
 """
 

@@ -9,7 +9,9 @@ from scipy.special import expit, softmax
 
 from discreet.accounting import Budget
 from discreet.algorithms import Plan, Problem
+from discreet.algorithms.capping import capped_objective
 from discreet.algorithms.early_stopping import early_stopping
+from discreet.algorithms.softmax_descent import softmax_descent
 from discreet.checks import one_of, positive
 from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
@@ -56,12 +58,15 @@ class PrivateLogisticRegression(_Classifier):
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         settings = (self.C, self.regularizer, self.constraint)
-        plain = problem.loss == Logistic() and all(s is None for s in settings)
-        if self.algorithm == "auto" and plain and problem.n_rows is not None and budget.delta > 0:
-            early = early_stopping(problem, budget, self.norm_guess)
-            if early is not None:
-                return early
-        return super()._plan(problem, budget)
+        if self.algorithm != "auto" or any(s is not None for s in settings):
+            return super()._plan(problem, budget)
+        binary = problem.loss == Logistic()
+        if budget.delta > 0:
+            few_rows = early_stopping if binary else softmax_descent
+            found: Plan | None = few_rows(problem, budget, self.norm_guess)
+        else:
+            found = capped_objective(problem, budget, self.norm_guess) if binary else None
+        return super()._plan(problem, budget) if found is None else found
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
