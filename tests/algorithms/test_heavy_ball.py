@@ -70,13 +70,14 @@ def test_the_time_is_set_by_noise(n_rows: int, n_features: int, limit: str) -> N
 def test_steps_grow_as_the_root_and_stay_stable() -> None:
     counts = []
     for n_features in (20, 80):
-        plan = NoisyGradient().plan(problem(10_000_000, n_features), BUDGET)
+        config = NoisyGradient(rule="heavy-ball")
+        plan = config.plan(problem(10_000_000, n_features), BUDGET)
         length = PATIENCE * n_features  # time times the largest curvature
         counts.append(plan.rule.steps(plan._facts_for(None)))
         assert counts[-1] == pytest.approx(math.sqrt(WINDOWS * length / 2), rel=0.03)
     assert counts[1] == pytest.approx(2 * counts[0], rel=0.03)
     for steps in (1, 30, 1000):
-        plan = NoisyGradient(steps=steps).plan(problem(100_000), BUDGET)
+        plan = NoisyGradient(rule="heavy-ball", steps=steps).plan(problem(100_000), BUDGET)
         m = plan.momentum
         assert 0.0 < m < 1.0
         size = plan.rule.size(plan.facts_of_noise, steps, 0, 0.0)
@@ -90,7 +91,8 @@ def test_iterates_converge_when_all_rows_are_alike() -> None:
     X[:, 0] = 1.0
     y = (np.arange(50_000) % 4 != 0).astype(int)
     for steps in (None, 60):
-        plan = NoisyGradient(output="last", steps=steps).plan(problem(50_000, 5), Budget(8.0, 1e-6))
+        config = NoisyGradient(rule="heavy-ball", output="last", steps=steps)
+        plan = config.plan(problem(50_000, 5), Budget(8.0, 1e-6))
         weights = plan.run(ArraySource(X, y), Seeded(0)).weights
         assert weights[0] == pytest.approx(np.log(3), abs=0.1)
 

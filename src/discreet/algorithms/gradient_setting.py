@@ -109,7 +109,10 @@ class GradientSetting:
         enough = smooth.steps(facts) <= 2 * self._steps_of(smooth, facts)
         if self.budget.delta == 0 or (self._norm_is_known and enough):
             return best
-        return RULES["heavy-ball"]
+        # Far fewer steps than momentum needs are used best by acceleration.
+        heavy = RULES["heavy-ball"]
+        few = heavy.steps(facts) > 2 * self._steps_of(heavy, facts)
+        return RULES["accelerated"] if few else heavy
 
     @property
     def _norm_is_known(self) -> bool:

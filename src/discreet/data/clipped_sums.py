@@ -58,12 +58,12 @@ def cache_rows(dimension: int, *, sparse: bool = False) -> int:
     """Return the rows of a block, from public values only.
 
     >>> cache_rows(100), cache_rows(10_000), cache_rows(10_000, sparse=True)
-    (5232, 64, 16384)
+    (2608, 64, 16384)
     """
     if sparse:
         return 16384
     # Smaller blocks would fit a nearer cache, but threads then wait for the interpreter.
-    return max(64, min(8192, 2**19 // max(dimension, 1) // 16 * 16))
+    return max(64, min(8192, 2**18 // max(dimension, 1) // 16 * 16))
 
 
 def sum_rounding(clip: float, *, n_rows: int, dimension: int, shifting: bool) -> float:

@@ -234,7 +234,8 @@ def combine(X: Any, slope: Array) -> Array:
     array([1., 2.])
     """
     if not sp.issparse(X):
-        return np.asarray(X.T @ slope)
+        # A vector times a matrix is the faster way round.
+        return np.asarray(np.dot(slope, X) if slope.ndim == 1 else X.T @ slope)
     turned = sp.csc_array(X.shape[::-1], dtype=X.dtype)
     # Set afterwards, as in Rows._slice.
     turned.data, turned.indices, turned.indptr = X.data, X.indices, X.indptr

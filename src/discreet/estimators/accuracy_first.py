@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,9 +18,8 @@ from discreet.algorithms import Problem
 from discreet.checks import between
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, NotCertified
-from discreet.estimators.base import LABELS_PUBLIC, UndeclaredBounds
+from discreet.estimators.classes import read_classes
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.reading import check_labels
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.types import Array, Bounds
@@ -329,21 +327,6 @@ def _check_two(classes: Any) -> None:
 
 def _two_classes(inner: Any, bounds: Bounds, y: Any) -> tuple[Bounds, Any, tuple[str, ...]]:
     """Return bounds and labels for classes 0 and 1, and what is assumed about their names."""
-    check_labels(y)
-    seen = np.unique(y)
-    assumptions: tuple[str, ...] = ()
-    if bounds.classes is None:
-        classes, assumptions = seen, (LABELS_PUBLIC,)
-        warnings.warn(
-            "AccuracyFirst: bounds does not declare classes, so the set of labels seen in the "
-            "data is treated as public. Pass bounds=Bounds(classes=...).",
-            UndeclaredBounds,
-            stacklevel=3,
-        )
-    else:
-        classes = np.unique(np.asarray(bounds.classes))
-    _check_two(classes)
-    if not np.isin(seen, classes).all():
-        raise InvalidData("y holds labels that are not among the declared bounds.classes.")
-    inner.classes_ = classes
-    return replace(bounds, classes=(0, 1)), np.searchsorted(classes, y), assumptions
+    inner.classes_, labels, assumptions = read_classes("AccuracyFirst", bounds, y)
+    _check_two(inner.classes_)
+    return replace(bounds, classes=(0, 1)), labels, assumptions

@@ -22,7 +22,6 @@ from discreet.estimators.reading import read_rows
 from discreet.types import Array, Bounds
 
 DEFAULT_LABEL = (-3.0, 3.0)
-LABELS_PUBLIC = "the set of labels is public"
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
 
 

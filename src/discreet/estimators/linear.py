@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -16,9 +15,9 @@ from discreet.accounting.events import Composed
 from discreet.algorithms import Algorithm, Plan, Problem, choose
 from discreet.checks import nonnegative, positive
 from discreet.data import ArraySource
-from discreet.errors import InvalidData
-from discreet.estimators.base import LABELS_PUBLIC, PrivateEstimator, UndeclaredBounds
-from discreet.estimators.reading import check_labels, read_rows
+from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.classes import read_classes
+from discreet.estimators.reading import read_rows
 from discreet.losses import Loss
 from discreet.noise import as_randomness
 from discreet.regularizers import Regularizer, Zero
@@ -134,32 +133,9 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             With ``coef_``, ``intercept_``, ``classes_`` and ``guarantee_``.
         """
         X, y = self._validated(X, y)
-        check_labels(y)
-        bounds, assumptions = self._declared_bounds(X.shape[1]), []
-        seen = np.unique(y)
-        if bounds.classes is None:
-            self.classes_ = seen
-            assumptions.append(LABELS_PUBLIC)
-            warnings.warn(
-                f"{type(self).__name__}: bounds does not declare classes, so the set of labels "
-                "seen in the data is treated as public. Pass bounds=Bounds(classes=...).",
-                UndeclaredBounds,
-                stacklevel=2,
-            )
-        else:
-            self.classes_ = np.unique(np.asarray(bounds.classes))
-            if not np.isin(seen, self.classes_).all():
-                raise InvalidData(
-                    "y holds labels that are not among the declared bounds.classes. Declare "
-                    "every class a label may have."
-                )
-        if len(self.classes_) < 2:
-            raise InvalidData(
-                f"{type(self).__name__} needs at least two classes; y holds one class only. "
-                "Declare bounds=Bounds(classes=...)."
-            )
+        bounds = self._declared_bounds(X.shape[1])
+        self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
-        index = np.searchsorted(self.classes_, y)
         n_classes, fits = self._fits(len(self.classes_))
         targets = [index] if fits == 1 else [(index == k).astype(np.int64) for k in range(fits)]
         budget, random = self._budget(), as_randomness(self.random_state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -13,10 +12,9 @@ from sklearn.utils.metaestimators import available_if
 
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.estimators.base import LABELS_PUBLIC, UndeclaredBounds
+from discreet.estimators.classes import read_classes
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
 from discreet.estimators.parameters import GUESS, INTERCEPT
-from discreet.estimators.reading import check_labels
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
 from discreet.types import Array, Bounds
@@ -90,18 +88,9 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._checked(X, y, first=True)
-        check_labels(y)
-        bounds, assumptions = self._declared_bounds(X.shape[1]), []
-        if bounds.classes is None:
-            assumptions.append(LABELS_PUBLIC)
-            warnings.warn(
-                f"{type(self).__name__}: bounds does not declare classes, so the set of labels "
-                "seen in the data is treated as public. Pass bounds=Bounds(classes=...).",
-                UndeclaredBounds,
-                stacklevel=2,
-            )
-        encoded = self._with_classes(bounds, np.unique(y))
-        labels = self._encoded(y)
+        bounds = self._declared_bounds(X.shape[1])
+        classes, labels, assumptions = read_classes(type(self).__name__, bounds, y)
+        encoded = self._with_classes(bounds, classes)
         self._begin(encoded, X.shape[0], *assumptions)
         for number in range(self.passes):
             if number:

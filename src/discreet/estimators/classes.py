@@ -1,0 +1,58 @@
+"""The classes of a label: those declared, or those seen."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InvalidData
+from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.reading import check_labels
+from discreet.types import Bounds
+
+LABELS_PUBLIC = "the set of labels is public"
+
+
+def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return the classes in order, the labels as their numbers, and what is assumed.
+
+    Parameters
+    ----------
+    owner
+        Name of the estimator, for messages.
+    bounds
+        Where classes may be declared.
+    y
+        Labels.
+
+    Examples
+    --------
+    >>> read_classes("Model", Bounds(classes=("yes", "no", "never")), ["yes", "no"])
+    (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1]), ())
+    """
+    check_labels(y)
+    seen = np.unique(y)
+    assumptions: tuple[str, ...] = ()
+    if bounds.classes is None:
+        classes, assumptions = seen, (LABELS_PUBLIC,)
+        warnings.warn(
+            f"{owner}: bounds does not declare classes, so the set of labels seen in the data is "
+            "treated as public. Pass bounds=Bounds(classes=...).",
+            UndeclaredBounds,
+            stacklevel=3,
+        )
+    else:
+        classes = np.unique(np.asarray(bounds.classes))
+        if not np.isin(seen, classes).all():
+            raise InvalidData(
+                "y holds labels that are not among the declared bounds.classes. Declare every "
+                "class a label may have."
+            )
+    if len(classes) < 2:
+        raise InvalidData(
+            f"{owner} needs at least two classes; y holds one class only. Declare "
+            "bounds=Bounds(classes=...)."
+        )
+    return classes, np.searchsorted(classes, y), assumptions
