@@ -102,7 +102,7 @@ class PrivateLinearSVC(_Classifier):
     >>> X = np.repeat([[1.0], [-1.0]], 200, axis=0)
     >>> y = np.repeat(["yes", "no"], 200)
     >>> bounds = Bounds(row_norm=1.0, classes=("no", "yes"))
-    >>> PrivateLinearSVC(epsilon=1.0, bounds=bounds).fit(X, y).predict([[0.9]])
+    >>> PrivateLinearSVC(bounds=bounds, random_state=0).fit(X, y).predict([[0.9]])
     array(['yes'], dtype='<U3')
     """
 

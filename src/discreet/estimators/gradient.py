@@ -96,7 +96,7 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
     >>> X = np.repeat([[1.0], [-1.0]], 300, axis=0)
     >>> y = np.repeat(["yes", "no"], 300)
     >>> bounds = Bounds(row_norm=1.0, classes=("no", "yes"))
-    >>> PrivateSGDClassifier(bounds=bounds).fit(X, y).predict([[0.9]])
+    >>> PrivateSGDClassifier(bounds=bounds, random_state=0).fit(X, y).predict([[0.9]])
     array(['yes'], dtype='<U3')
     """
 

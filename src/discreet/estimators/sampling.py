@@ -188,7 +188,8 @@ class PrivateQuantile(Quantiles):
     >>> import numpy as np
     >>> from discreet import Bounds, PrivateQuantile
     >>> ages = np.arange(1000).reshape(-1, 1) / 10
-    >>> model = PrivateQuantile(quantile=0.9, bounds=Bounds(features=(0, 120))).fit(ages)
+    >>> bounds = Bounds(features=(0, 120))
+    >>> model = PrivateQuantile(quantile=0.9, bounds=bounds, random_state=0).fit(ages)
     >>> bool(abs(model.quantiles_[0] - 90) < 10), model.guarantee_.delta
     (True, 0.0)
     """
@@ -209,7 +210,7 @@ class PrivateMedian(Quantiles):
     >>> import numpy as np
     >>> from discreet import Bounds, PrivateMedian
     >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(2000, 1))
-    >>> model = PrivateMedian(epsilon=1.0, bounds=Bounds(features=(0, 10))).fit(X)
+    >>> model = PrivateMedian(bounds=Bounds(features=(0, 10)), random_state=0).fit(X)
     >>> bool(abs(model.quantiles_[0] - 5.0) < 0.5)
     True
     """

@@ -133,7 +133,8 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
     >>> import numpy as np
     >>> from discreet import Bounds, PrivateLasso
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 100))
-    >>> model = PrivateLasso(epsilon=4.0, bounds=Bounds(features=(-1, 1), label=(-1, 1)), steps=3)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateLasso(epsilon=4.0, bounds=bounds, steps=3, random_state=0)
     >>> int(np.abs(model.fit(X, X[:, 7]).coef_).argmax())
     7
     """
@@ -170,7 +171,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
     >>> from discreet import Bounds, PrivateSparseLogisticRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 100))
     >>> bounds = Bounds(features=(-1, 1), classes=(0, 1))
-    >>> model = PrivateSparseLogisticRegression(epsilon=4.0, bounds=bounds, steps=3)
+    >>> model = PrivateSparseLogisticRegression(epsilon=4.0, bounds=bounds, steps=3, random_state=0)
     >>> int(np.abs(model.fit(X, (X[:, 7] > 0).astype(int)).coef_).argmax())
     7
     """
@@ -226,7 +227,7 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
     >>> from discreet import Bounds, PrivateSparseRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(4000, 50))
     >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
-    >>> model = PrivateSparseRegression(epsilon=8.0, size=1, bounds=bounds)
+    >>> model = PrivateSparseRegression(epsilon=8.0, size=1, bounds=bounds, random_state=0)
     >>> model.fit(X, X[:, 7]).support_.tolist()
     [7]
     """
