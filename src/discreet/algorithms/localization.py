@@ -35,7 +35,7 @@ from discreet.algorithms.base import (
 from discreet.algorithms.density import check_convex, density
 from discreet.algorithms.exponential_sampling import PRACTICAL
 from discreet.algorithms.minimize import minimise
-from discreet.algorithms.oscillation import public_size, score_error
+from discreet.algorithms.oscillation import lipschitz_within, public_size, score_error
 from discreet.algorithms.quadratic_floor import is_curved, quadratic_floor
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
 from discreet.checks import positive
@@ -222,14 +222,13 @@ class LocalizationPlan:
         centre = problem.constraint.project(self.noise.add(point, random))
         # From here on the data is read through the second mechanism only.
         region = Region.of(problem.constraint, problem.shape, centre=centre, radius=self.radius)
-        reach = min(
-            float(np.linalg.norm(centre)) + self.radius,
-            problem.constraint.radius(problem.dimension) + region.edge,
-        )
+        radius = problem.constraint.radius(problem.dimension)
+        reach = min(float(np.linalg.norm(centre)) + self.radius, radius) + region.edge
         diameter = min(2.0 * self.radius, problem.constraint.diameter(problem.dimension))
         # privacy: a row's loss changes by at most its Lipschitz constant times the diameter, and
         # four computed scores carry an error.
-        osc = self._rows * self._lipschitz * (diameter + 2.0 * region.edge) * (1.0 + 2.0**-30)
+        slope = lipschitz_within(problem, reach)
+        osc = self._rows * slope * (diameter + 2.0 * region.edge) * (1.0 + 2.0**-30)
         error = score_error(problem, reach, public_size(problem, strength, reach))
         constants = {
             "inverse": self.halves[1] / (osc + 4.0 * error),

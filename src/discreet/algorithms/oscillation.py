@@ -8,6 +8,7 @@ bounds here are public: over every admissible row, never read from the data.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +17,32 @@ from discreet.data import block_rows, gamma
 from discreet.data.certificate import margin_error
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import Clipped, Loss
-from discreet.regularizers import Indicator
+from discreet.regularizers import Indicator, Zero
+from discreet.sets import L2Ball
 from discreet.types import Array, unit_roundoff
 
 MOST_ROWS = 2**24
 """Rows covered by the rounding bound where their number is secret."""
+
+
+def lipschitz_within(problem: Problem, radius: float) -> float:
+    """Return the Lipschitz constant of one row's loss on the set and on the ball of that radius.
+
+    Points a rounding error beyond the set count as inside, and slopes of some
+    losses still grow there.
+
+    >>> from discreet.losses import Squared
+    >>> from discreet.types import Bounds
+    >>> task = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
+    ...                n_features=2, n_rows=9, constraint=L2Ball(radius=2.0))
+    >>> lipschitz_within(task, 1.0), lipschitz_within(task, 2.5)
+    (3.0, 3.5)
+    """
+    inside = problem.terms.lipschitz
+    if not math.isfinite(radius):
+        return inside
+    wider = replace(problem, constraint=L2Ball(radius=radius), regularizer=Zero())
+    return max(inside, wider.terms.lipschitz)
 
 
 def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
@@ -50,7 +72,7 @@ def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
     3.0
     4.0
     """
-    plain = problem.terms.lipschitz * diameter
+    plain = lipschitz_within(problem, radius) * diameter
     loss, reach = inner_loss(problem.loss), problem.row_norm * radius
     label = problem.bounding.label_bound
     if loss.outputs != 1 or not (math.isfinite(reach) and math.isfinite(label)):
