@@ -16,7 +16,7 @@ from discreet.accounting.gaussian import gaussian_delta
 from discreet.algorithms import Problem
 from discreet.algorithms.density import density
 from discreet.algorithms.exponential_sampling import ExponentialSampling
-from discreet.algorithms.oscillation import row_range, score_error
+from discreet.algorithms.oscillation import lipschitz_within, row_range, score_error
 from discreet.algorithms.quadratic_floor import SecantCurvature, quadratic_floor
 from discreet.algorithms.temperature import affordable_range
 from discreet.data import ArraySource, Rows
@@ -452,3 +452,20 @@ def test_ridge_strength_is_free() -> None:
     assert plain.inverse == pytest.approx(ridge.inverse, rel=1e-12)  # but for rounding
     held = problem(regularizer=Ridge(strength=5.0))
     assert ExponentialSampling().plan(held, Budget(1.0)).strength == 5.0
+
+
+@pytest.mark.parametrize("loss", [Squared(), Poisson(limit=4.0)], ids=lambda v: v.name)
+def test_slopes_beyond_the_set_are_covered(loss: Loss) -> None:
+    """Brute force over rows and labels, at points further out than the set."""
+    bounds = Bounds(row_norm=1.5, label=(0.0, 2.0))
+    task = Problem(loss=loss, bounds=bounds, n_features=1, n_rows=9, constraint=L2Ball(radius=1.0))
+    w = np.linspace(-1.2, 1.2, 241)
+    top = task.bounding.label_bound
+    steepest = max(
+        float(np.abs(x * loss.slope(x * w, np.full_like(w, y))).max())
+        for x in np.linspace(-1.5, 1.5, 31)
+        for y in np.linspace(0.0 if loss.target == "count" else -top, top, 21)
+    )
+    assert steepest <= lipschitz_within(task, 1.2) * (1 + 1e-12)
+    # The constant of the set itself would not do.
+    assert steepest > task.terms.lipschitz

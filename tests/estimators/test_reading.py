@@ -12,8 +12,10 @@ import pytest
 
 import discreet
 from discreet import AccuracyFirst, Bounds, PrivateGeometricMedian, PrivateRidge
+from discreet.errors import InvalidData
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.persistence import MODELS
+from discreet.estimators.reading import read_rows
 
 ROWS = 37
 SECRETS = ("Ada Lovelace", "271828", "2.71828", "36", str(ROWS))
@@ -96,3 +98,9 @@ def test_scikit_learn_would_tell() -> None:
         Ridge().fit(*BAD["one dimension"])
     with pytest.raises(ValueError, match="36"):
         Ridge().fit(*BAD["one label less"])
+
+
+def test_rows_are_not_counted_where_there_is_no_column() -> None:
+    with pytest.raises(InvalidData, match="0 feature") as caught:
+        read_rows(PrivateRidge(), np.empty((8317, 0)))
+    assert "8317" not in str(caught.value)

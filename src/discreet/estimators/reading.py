@@ -7,6 +7,7 @@ gist is kept.
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -18,7 +19,6 @@ from discreet.errors import InvalidData
 
 _HARMLESS = (
     "Input ",
-    "Found array with ",
     "X has ",
     "The feature names ",
     "Sparse data was passed",
@@ -59,6 +59,9 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
             return validate_data(estimator, *rows, **options)
     except (ValueError, TypeError) as error:
         said = str(error)
+        if said.startswith("Found array with "):
+            # privacy: the shape counts rows, which may be secret even where there is no column.
+            raise InvalidData(re.sub(r"shape=\(\d+", "shape=(", said)) from None
         if said.startswith(_HARMLESS):
             raise
         # privacy: the original message may quote rows.
