@@ -95,7 +95,7 @@ def test_cells_part_the_lattice_and_lie_under_the_score(constraint: ConvexSet) -
     law = target(Hinge(), constraint, 2, bits=4)
     parts = refined(law, 60)._cells
     seen = np.zeros(law.region.counts, int)
-    for k in range(parts._cells):
+    for k in range(parts.count):
         low, counts = parts._low[k], parts._counts[k]
         block = tuple(slice(a, a + n) for a, n in zip(low, counts, strict=True))
         seen[block] += 1
@@ -106,7 +106,7 @@ def test_cells_part_the_lattice_and_lie_under_the_score(constraint: ConvexSet) -
                 assert parts._mass[k] > -np.inf  # only cells without a point are dropped
                 height = slope @ (np.array(index) - 0.5 * (counts - 1)) - parts._base[k]
                 assert law.evaluate(w)[0] >= height - law.slack
-    assert parts._cells > 10
+    assert parts.count > 10
     assert (seen == 1).all()
 
 
@@ -118,7 +118,7 @@ def test_proposals_have_the_chances_they_state() -> None:
     total = 0
     while total < 2500:
         found = sampler._cells.propose(256, random)
-        ends = cells.whole_weights(sampler._cells._mass[: sampler._cells._cells], found.peak)
+        ends = cells.whole_weights(sampler._cells._mass[: sampler._cells.count], found.peak)
         for i, place in enumerate(found.place):
             key = tuple(place)
             # exact() holds everything but the score and what all proposals share.
@@ -145,11 +145,11 @@ def test_a_point_turned_down_unseen_would_have_been_turned_down(loss: Loss) -> N
     settled = wrong = 0
 
     def check(found: Proposals, words: np.ndarray, lift: float) -> tuple[int, int]:
-        height, _ = sampler._tangents.highest(found.place)
-        open_ = sampler._undecided(found, height + lift, words)
+        height, _ = sampler._known.tangents.highest(found.place)
+        open_ = sampler._known.undecided(found, height + lift, words)
         bad = 0
         for i in np.flatnonzero(~open_):
-            score = law.evaluate(sampler._cells.points(found, i))[0]
+            score = law.evaluate(sampler._known.point_at(found.place[i]))[0]
             with mp.workprec(200):
                 chance = mp.exp(found.exact(i, score) - 2 * law.slack)
                 bad += int(words[i]) < int(mp.ldexp(chance, 64))
@@ -175,7 +175,7 @@ def test_a_plane_above_the_score_raises_and_gives_nothing() -> None:
     law = target(Hinge(), Box(), 2)
     sampler = TangentEnvelope(law)
     point, score, gradient = scout(law)[0]
-    sampler._learn(point, score + 1.0, gradient)
+    sampler._known.learn(point, score + 1.0, gradient)
     sampler._cells.learn(0)
     with pytest.raises(NotCertified, match="Nothing was released"):
         [sampler.draw(Seeded(seed)) for seed in range(400)]

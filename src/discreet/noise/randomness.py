@@ -8,7 +8,7 @@ want and what privacy forbids, so a guarantee made with it says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
@@ -94,7 +94,7 @@ class Seeded:
     """
 
     def __init__(self, seed: int | Sequence[int]) -> None:
-        given = [seed] if isinstance(seed, Integral) else list(seed)  # type: ignore[arg-type]
+        given = list(seed) if isinstance(seed, Iterable) else [seed]
         entropy = [integer("seed", value, minimum=0) for value in given]
         self._generator = np.random.Philox(np.random.SeedSequence(entropy))
 
@@ -151,14 +151,25 @@ def integers(high: int, n: int, random: Randomness) -> npt.NDArray[np.int64]:
     n = integer("n", n, minimum=0)
     if high > 2**62:
         raise InvalidParameter("high must be at most 2**62.")
-    shift = np.uint64(64 - max(1, (high - 1).bit_length()))
-    drawn = np.empty(n, np.int64)
-    open_ = np.arange(n)
+    return whole_below(np.full(n, high, np.int64), random)
+
+
+def whole_below(highs: npt.NDArray[np.int64], random: Randomness) -> npt.NDArray[np.int64]:
+    """Return independent integers, each exactly uniform below its own bound.
+
+    >>> whole_below(np.array([1, 1, 2**40]), Seeded(0))[:2].tolist()
+    [0, 0]
+    """
+    # Bits of the largest value; float64 may round it up to a power of two, which costs one bit.
+    bits = np.frexp((highs - 1).astype(np.float64))[1]
+    shift = (64 - np.maximum(bits, 1)).astype(np.uint64)
+    drawn = np.empty(highs.size, np.int64)
+    open_ = np.arange(highs.size)
     # Reject rather than reduce: a remainder favours small values.
     while open_.size:
-        values = (random.words(open_.size) >> shift).astype(np.int64)
+        values = (random.words(open_.size) >> shift[open_]).astype(np.int64)
         drawn[open_] = values
-        open_ = open_[values >= high]
+        open_ = open_[values >= highs[open_]]
     return drawn
 
 

@@ -105,7 +105,6 @@ class Cells:
     def __init__(self, region: Region, tangents: Tangents) -> None:
         self._region, self._tangents = region, tangents
         self._half = region.counts // 2
-        self.mode = self._half.copy()
         p = region.dimension
         self._cells = 1
         self._low, self._counts = np.zeros((64, p), np.int64), np.ones((64, p), np.int64)
@@ -142,9 +141,15 @@ class Cells:
             bits,
         )
 
-    def points(self, proposals: Proposals, i: int) -> Array:
-        """Return proposal ``i`` as a point of the region; exact."""
-        return self._region.points(proposals.place[i].astype(np.int64) + self._half)
+    @property
+    def count(self) -> int:
+        """Number of cells."""
+        return self._cells
+
+    @property
+    def total(self) -> float:
+        """Log of the mass of all cells."""
+        return float(np.logaddexp.reduce(self._mass[: self._cells]))
 
     def learn(self, first: int, last: int | None = None) -> None:
         """Use some planes in the cells where that makes the mass smaller."""
@@ -183,11 +188,11 @@ class Cells:
         self._mean[chosen] = self._middle(chosen) + offset
         self._height[chosen] = (slope * offset).sum(axis=1) - base[better]
 
-    def split(self, cells: Index, length: Array) -> Index:
+    def split(self, cells: Index, length: Array, mode: Whole) -> Index:
         """Cut each cell across its side of greatest ``length``; return the second halves.
 
-        The cut goes through the best point known or else the mean of the cell's
-        law. A cell of one point gets -1 as its second half.
+        The cut goes through ``mode``, the best point known, or else the mean of the
+        cell's law. A cell of one point gets -1 as its second half.
         """
         second = np.full(cells.size, -1)
         wide = self._counts[cells] > 1
@@ -199,7 +204,7 @@ class Cells:
         for array in (self._low, self._counts, self._plane):
             array[new] = array[first]
         count, low = self._counts[first, side], self._low[first, side]
-        centre = self.mode[side] - low
+        centre = mode[side] - low
         mean = np.rint(self._mean[first, side] + self._half[side] - low).astype(np.int64)
         cut = np.where((centre > 0) & (centre < count), centre, np.clip(mean, 1, count - 1))
         self._counts[first, side] = cut

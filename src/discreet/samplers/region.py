@@ -134,6 +134,10 @@ class Region:
 
     def contains(self, point: Array) -> bool:
         """Return whether a flat point counts as inside: a public rule, the same for all data."""
+        # privacy: no sampler may reach a point of the edge that another cannot.
+        index = point / self.step - self.low
+        if not ((index >= 0.0) & (index < self.counts)).all():
+            return False
         if not float(np.linalg.norm(point - self.centre)) <= self.radius:
             return False
         return self._distance(point) <= self.edge

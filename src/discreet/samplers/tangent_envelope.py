@@ -1,17 +1,19 @@
 """Exact draws from a log-concave law by adaptive rejection.
 
-The lattice box is cut into cells, each under a plane that lies below the score
-(:mod:`discreet.samplers.cells`), and a proposal is accepted with the exact ratio.
-What makes it cheap is that every plane ever found is kept. A proposal's coin is
-tossed first; if it is too high for the highest plane at the point, and so for the
-score, the point is turned down without a pass over the data. The decision is the
-one the score itself would have given. Every proposal that is turned down halves
-its cell, which costs no pass either; now and then a pass is spent on a new plane.
+The score lies above planes found by passes over the data, and so above an envelope
+made of them: first of cells, each under one plane (:mod:`discreet.samplers.cells`);
+where those do not soon suffice, of nested boxes (:mod:`discreet.samplers.nested`),
+whichever has the smaller mass. A proposal is accepted with the exact ratio. What
+makes it cheap is that every plane ever found is kept and settles most coins without
+a pass (:mod:`discreet.samplers.knowledge`).
+
+Every proposal from the cells that is turned down halves its cell, which costs no
+pass either; now and then a pass is spent on a new plane.
 
 Why it is exact. Whatever happened before, the chance to propose and accept a
 point ``w`` in this round is ``exp(-score(w)) / M``, with ``M`` the same for all
 points. So the accepted point has the law wanted, whatever the history was, and
-the next draw from the same cells is independent of it. The history itself is
+the next draw from the same envelope is independent of it. The history itself is
 not private: cells, counts and times are never returned.
 """
 
@@ -24,15 +26,19 @@ from scipy.optimize import minimize_scalar
 
 from discreet.noise import Randomness
 from discreet.noise.randomness import Words
+from discreet.samplers.box_search import BoxSearch
 from discreet.samplers.cells import Cells, Proposals
+from discreet.samplers.knowledge import Knowledge
 from discreet.samplers.progress import Progress
 from discreet.samplers.scout import scout
-from discreet.samplers.tangents import Tangents
-from discreet.samplers.target import Begun, Target, accepts, certify
+from discreet.samplers.target import Begun, Target
 from discreet.types import Array
 
 BATCH = 256
 """Most proposals drawn from one state of the cells."""
+
+FEW_CELLS = 32
+"""Cells for every coordinate, after which nested boxes are tried as well."""
 
 EVERY = 32
 """So many proposals without a pass over the data, and the next one pays for a new plane."""
@@ -64,14 +70,13 @@ class TangentEnvelope:
     """
 
     def __init__(self, target: Target) -> None:
-        self._target, region = target, target.region
-        self._origin = region.points(region.counts // 2)
-        self._tangents = Tangents(region.dimension)
-        self._cells = Cells(region, self._tangents)
-        self._best, self._waiting = math.inf, 0
+        self._known = Knowledge(target)
+        self._cells = Cells(target.region, self._known.tangents)
+        self._boxes: BoxSearch | None = None
+        self._waiting = 0
         for point, score, gradient in scout(target):
-            self._learn(point, score, gradient)
-        for plane in range(self._tangents.count):
+            self._known.learn(point, score, gradient)
+        for plane in range(self._known.tangents.count):
             self._cells.learn(plane, plane + 1)
 
     def draw(self, random: Randomness) -> Array:
@@ -79,85 +84,67 @@ class TangentEnvelope:
         progress, most = Progress("drawing a point"), 1
         while True:
             progress.tick()
-            proposals = self._cells.propose(most, random)
-            most = min(2 * most, BATCH)
-            point = self._first(proposals, random.words(len(proposals.cell)), random)
+            if self._boxes is None and self._cells.count > FEW_CELLS * len(self._known.low):
+                self._boxes = BoxSearch(self._known)
+                # What the search has learned may serve the cells too.
+                self._cells.learn(0)
+            if self._boxes is not None and self._boxes.mass < self._cells.total:
+                point = self._boxes.draw(random)
+            else:
+                proposals = self._cells.propose(most, random)
+                most = min(2 * most, BATCH)
+                point = self._first(proposals, random.words(len(proposals.cell)), random)
             if point is not None:
                 return point
 
     def _first(self, proposals: Proposals, words: Words, random: Randomness) -> Array | None:
         """Return the first proposal that is kept, or refine the cells and return None."""
-        region, known = self._target.region, self._tangents.count
-        height, which = self._tangents.highest(proposals.place)
-        # privacy: planes settle coins only where their rounding is within the slack.
-        certify(-math.inf, float((np.abs(height) + proposals.size).max()), self._target)
-        length: Array = np.abs(self._tangents.slope[which] - proposals.slope) * proposals.counts
-        open_ = self._undecided(proposals, height, words)
+        known, tangents = self._known, self._known.tangents
+        region, count = known.target.region, tangents.count
+        height, which = tangents.highest(proposals.place)
+        known.certify_planes(proposals, height)
+        length: Array = np.abs(tangents.slope[which] - proposals.slope) * proposals.counts
+        open_ = known.undecided(proposals, height, words)
         walls: dict[int, Array] = {}
         for i in range(len(words)):
             self._waiting += 1
-            if open_[i] and self._tangents.count > known:
-                one = self._tangents.highest(proposals.place[i : i + 1])[0]
-                open_[i] = self._undecided(proposals, one, words, slice(i, i + 1))[0]
+            if open_[i] and tangents.count > count:
+                one = slice(i, i + 1)
+                again = tangents.highest(proposals.place[one])[0]
+                open_[i] = known.undecided(proposals, again, words, one)[0]
             if not open_[i]:
                 if self._waiting >= EVERY:
                     self._explore(proposals.place[i], float(height[i]))
                 continue
-            point = self._cells.points(proposals, i)
+            point = known.point_at(proposals.place[i])
             if not region.contains(point):
                 length[i] = proposals.counts[i] * region.step
                 walls[int(proposals.cell[i])] = point
                 continue
-            score, gradient = self._target.evaluate(point)
-            if self._keep(proposals, i, score, Begun(int(words[i]), random)):
+            score, gradient = known.target.evaluate(point)
+            if known.keep(proposals, i, score, Begun(int(words[i]), random)):
                 return point
             length[i] = np.abs(gradient * region.step - proposals.slope[i]) * proposals.counts[i]
-            self._learn(point, score, gradient)
+            known.learn(point, score, gradient)
+            self._waiting = 0
         # Before the cells are cut, since the cuts go through the means under their planes.
-        self._cells.learn(known)
+        self._cells.learn(count)
         cells, first = np.unique(proposals.cell, return_index=True)
-        self._cells.split(cells, length[first])
-        known = self._tangents.count
+        self._cells.split(cells, length[first], known.mode_index)
+        count = tangents.count
         for cell, point in walls.items():
             self._wall(cell, point)
-        self._cells.learn(known)
+        self._cells.learn(count)
         return None
-
-    def _undecided(
-        self, proposals: Proposals, height: Array, words: Words, some: slice = slice(None)
-    ) -> Array:
-        """Return which coins might still fall below the ratio, as far as the planes can tell."""
-        # privacy: the score is above the planes up to the slack, so a coin above this bound is
-        # above the ratio as well, and the proposal would be turned down after a pass too.
-        most = proposals.surplus[some] - proposals.envelope[some] - height + self._target.slack
-        chance = np.exp(np.minimum(most, 0.0)) * (1.0 + 2.0**-30) + 2.0**-40
-        return np.asarray(words[some].astype(np.float64) * 2.0**-64 <= chance)
-
-    def _keep(self, proposals: Proposals, i: int, score: float, random: Randomness) -> bool:
-        over = -score - float(proposals.envelope[i])
-        size = abs(score) + float(proposals.size[i])
-        certify(over, size, self._target)
-        near = over + float(proposals.surplus[i])
-        return accepts(near, size, lambda: proposals.exact(i, score), self._target, random)
-
-    def _learn(self, point: Array, score: float, gradient: Array) -> None:
-        region = self._target.region
-        base = score + float((self._origin - point) @ gradient)
-        self._tangents.add(gradient * region.step, base)
-        if score < self._best:
-            self._best = score
-            self._cells.mode = np.rint(point / region.step).astype(np.int64) - region.low
-        self._waiting = 0
 
     def _explore(self, place: Array, height: float) -> None:
         """Learn a plane between the best point and a place, where the mass is likely to be."""
-        region = self._target.region
-        best = region.points(self._cells.mode)
+        known, usual = self._known, 0.5 * len(self._known.low)
         # The score typically exceeds its minimum by half the dimension.
-        usual = 0.5 * region.dimension
-        share = math.sqrt(usual / max(height - self._best, usual))
-        point = region.nearest(best + share * (self._origin + place * region.step - best))
-        self._learn(point, *self._target.evaluate(point))
+        share = math.sqrt(usual / max(height - known.best, usual))
+        point = known.mode + share * (known.point_at(place) - known.mode)
+        known.look(known.target.region.nearest(point))
+        self._waiting = 0
 
     def _wall(self, k: int, point: Array) -> None:
         """Learn a plane that is low beyond the edge of the set, for cell ``k``.
@@ -166,15 +153,15 @@ class TangentEnvelope:
         so any multiple of it may be added to a plane; the one that leaves the
         cell the least mass is.
         """
-        region = self._target.region
-        anchor, normal = region.wall(point)
+        known, tangents = self._known, self._known.tangents
+        region = known.target.region
         near = region.nearest(point)
         if self._waiting >= EVERY:
-            self._learn(near, *self._target.evaluate(near))
-        _, which = self._tangents.highest(((near - self._origin) / region.step)[None])
-        slope, base = self._tangents.slope[which[0]], float(self._tangents.base[which[0]])
-        turn = normal * region.step
-        shift = float(normal @ (self._origin - anchor)) - 2.0 * region.edge
+            known.look(near)
+            self._waiting = 0
+        _, which = tangents.highest(known.place_of(near)[None])
+        slope, base = tangents.slope[which[0]], float(tangents.base[which[0]])
+        turn, shift = known.wall(point)
 
         def mass(push: float) -> float:
             return self._cells.mass(k, slope + push * turn, base + push * shift)
@@ -185,5 +172,5 @@ class TangentEnvelope:
         tilted, height = slope + push * turn, base + push * shift
         # privacy: a plane so steep that it rounds by more than the slack might exceed the score.
         size = abs(height) + float(np.abs(tilted) @ region.counts)
-        if mass(push) < mass(0.0) and 2.0**-45 * (64.0 + size) <= self._target.slack:
-            self._tangents.add(tilted, height)
+        if mass(push) < mass(0.0) and 2.0**-45 * (64.0 + size) <= known.target.slack:
+            tangents.add(tilted, height)
