@@ -73,7 +73,7 @@ def test_steps_grow_as_the_root_and_stay_stable() -> None:
         config = NoisyGradient(rule="heavy-ball")
         plan = config.plan(problem(10_000_000, n_features), BUDGET)
         length = PATIENCE * n_features  # time times the largest curvature
-        counts.append(plan.rule.steps(plan._facts_for(None)))
+        counts.append(plan.rule.steps(plan.usual_facts))
         assert counts[-1] == pytest.approx(math.sqrt(WINDOWS * length / 2), rel=0.03)
     assert counts[1] == pytest.approx(2 * counts[0], rel=0.03)
     for steps in (1, 30, 1000):
@@ -139,5 +139,5 @@ def test_momentum_may_be_set_and_left_out() -> None:
     assert NoisyGradient(momentum=0.0).plan(problem(), BUDGET).momentum == 0.0
     assert NoisyGradient(step=0.1).plan(problem(), BUDGET).momentum == 0.0
     assert NoisyGradient(rule="smooth").plan(problem(), BUDGET).momentum == 0.0
-    slow = Smooth().steps(NoisyGradient().plan(problem(), BUDGET)._facts_for(None))
+    slow = Smooth().steps(NoisyGradient().plan(problem(), BUDGET).usual_facts)
     assert slow > 10 * NoisyGradient().plan(problem(), BUDGET).steps

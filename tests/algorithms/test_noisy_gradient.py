@@ -281,7 +281,7 @@ def test_specification_of_the_smooth_default() -> None:
     assert plan.steps == 887
     assert plan.bound / 5000 == pytest.approx(1.4e-2, rel=0.01)
     lipschitz = NoisyGradient(norm_guess=5.0, rule="lipschitz").plan(task, Budget(2.0, 1e-6))
-    assert lipschitz.rule.steps(lipschitz._facts_for(None)) == pytest.approx(251_256, rel=1e-4)
+    assert lipschitz.rule.steps(lipschitz.usual_facts) == pytest.approx(251_256, rel=1e-4)
     assert lipschitz.steps < 10_000  # capped by the work it takes
     capped = NoisyGradient(norm_guess=5.0, steps=10, rule="smooth").plan(task, Budget(2.0, 1e-6))
     facts = capped.facts_of_noise

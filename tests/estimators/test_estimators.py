@@ -22,12 +22,15 @@ from sklearn.preprocessing import FunctionTransformer
 import discreet
 import discreet.algorithms
 from discreet import (
+    AccuracyFirst,
     Bounds,
     PrivateElasticNet,
     PrivateHuberRegressor,
     PrivateLinearSVC,
     PrivateLogisticRegression,
+    PrivateMedian,
     PrivateRidge,
+    PrivateSparseRegression,
     UndeclaredBounds,
     load,
 )
@@ -112,6 +115,14 @@ def test_string_classes_and_probabilities() -> None:
     assert (model.predict_proba(X).argmax(1) == (model.predict(X) == "well")).all()
 
 
+def test_an_unlikely_class_keeps_its_chance() -> None:
+    model = make(PrivateLogisticRegression).fit(*data(PrivateLogisticRegression))
+    model.coef_, model.intercept_ = np.array([[100.0, 0.0, 0.0]]), np.zeros(1)
+    rows = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    expected = np.array([[-100.0, 0.0], [0.0, -100.0]])
+    assert model.predict_log_proba(rows) == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_class_nobody_has_still_gets_a_score() -> None:
     X, y = data(PrivateLogisticRegression)
     bounds = Bounds(row_norm=1.0, classes=(0, 1, 2))
@@ -173,6 +184,20 @@ def test_undeclared_bounds_warn_without_looking_at_the_data(kind: type) -> None:
         texts.append([str(w.message) for w in caught])
     assert texts[0] == texts[1]
     assert any("row_norm" in text for text in texts[0])
+
+
+def test_warnings_point_at_the_line_that_called() -> None:
+    X, y = data(PrivateLogisticRegression, n=50)
+    for model in (
+        PrivateLogisticRegression(),
+        PrivateRidge(),
+        PrivateSparseRegression(),
+        PrivateMedian(),
+        AccuracyFirst(PrivateLogisticRegression(), max_epsilon=100.0),
+    ):
+        with pytest.warns(UndeclaredBounds) as caught:
+            model.set_params(random_state=0).fit(X, y)
+        assert {w.filename for w in caught} == {__file__}
 
 
 def test_undeclared_classes_are_an_assumption() -> None:

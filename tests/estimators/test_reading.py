@@ -28,9 +28,10 @@ def estimators() -> list[Any]:
     public: list[Any] = [kind for name, kind in MODELS.items() if name in discreet.__all__]
     assert len(public) > 10
     bounds = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
-    made = [kind(bounds=bounds) for kind in public]
-    made.append(PrivateGeometricMedian(bounds=Bounds(row_norm=0.01)))
-    return [*made, AccuracyFirst(PrivateRidge(bounds=bounds), target=1.0, max_epsilon=50.0)]
+    made = [kind(bounds=bounds, random_state=0) for kind in public]
+    made.append(PrivateGeometricMedian(bounds=Bounds(row_norm=0.01), random_state=0))
+    ridge = PrivateRidge(bounds=bounds)
+    return [*made, AccuracyFirst(ridge, target=1.0, max_epsilon=50.0, random_state=0)]
 
 
 def spoilt(value: Any, dtype: Any = object) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 import warnings
 
@@ -133,6 +134,24 @@ def test_the_cost_is_split_by_stage() -> None:
     # Laplace votes need no delta, so the fit gets all of it.
     model.set_params(vote_noise="laplace").fit(X, y)
     assert model.stages_ == {"support": Budget(0.5), "fit": Budget(1.5, 1e-5)}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"share": 0.75}, {"selector": "exponential"}, {"epsilon": 9.0}, {"vote_noise": "laplace"}],
+    ids=str,
+)
+def test_what_a_stage_cost_does_not_follow_later_settings(change: dict[str, object]) -> None:
+    X, y = planted(500, 10)
+    model = PrivateSparseRegression(
+        epsilon=2.0, delta=1e-5, share=0.25, size=2, bounds=REAL, random_state=0
+    ).fit(X, y)
+    first, second = Budget(2.0, 1e-5).split(0.25)
+    model.set_params(**change)
+    assert model.stages_ == {"support": first, "fit": second}
+    # A file holds the settings as they are now, and the costs as they were.
+    assert type(model).from_dict(model.to_dict()).stages_ == model.stages_
+    assert pickle.loads(pickle.dumps(model)).stages_ == model.stages_
 
 
 def test_no_stable_support_is_an_answer_and_nothing_replaces_it() -> None:

@@ -54,7 +54,8 @@ def is_prox(
     def phi(u: Array) -> float:
         return step * regularizer.value(u) + 0.5 * float(np.sum((u - w) ** 2))
 
-    if np.linalg.norm(constraint.project(v) - v) > 1e-9 or not math.isfinite(phi(v)):
+    least = phi(v)
+    if np.linalg.norm(constraint.project(v) - v) > 1e-9 or not math.isfinite(least):
         return False
     modulus = 1.0 + step * regularizer.strong_convexity
     starts = [v + s * rng.normal(size=w.shape) for s in (1e-4, 1e-2, 1.0) for _ in range(25)]
@@ -64,11 +65,11 @@ def is_prox(
             u = v.copy()
             u.flat[j] += s
             starts.append(u)
-    for u in map(constraint.project, starts):
-        slack = 1e-11 * (1.0 + phi(v))
-        if phi(u) < phi(v) + 0.5 * modulus * float(np.sum((u - v) ** 2)) - slack:
-            return False
-    return True
+    slack = 1e-11 * (1.0 + least)
+    return all(
+        phi(u) >= least + 0.5 * modulus * float(np.sum((u - v) ** 2)) - slack
+        for u in map(constraint.project, starts)
+    )
 
 
 def inputs(size: tuple[int, ...], n: int = 12) -> list[tuple[Array, float]]:

@@ -63,6 +63,7 @@ def register(name: str) -> Callable[[_Class], _Class]:
     return enter
 
 
+@dataclass(frozen=True)
 class Curve(ABC):
     """Base of the events here: a profile for epsilon >= 0 gives delta everywhere."""
 
@@ -91,7 +92,7 @@ class Curve(ABC):
 
     @classmethod
     def _fields(cls) -> tuple[Any, ...]:
-        return fields(cls)  # type: ignore[arg-type]
+        return fields(cls)
 
 
 def event_from_dict(values: Mapping[str, Any]) -> Curve:

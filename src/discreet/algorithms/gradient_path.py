@@ -68,10 +68,9 @@ def _mover(plan: NoisyGradientPlan) -> Callable[[Array, Array, float], Array]:
         bounded = math.isfinite(problem.constraint.radius(problem.dimension))
         inside = problem.constraint if bounded else L2Ball(radius=plan.norm_guess)
         return lambda w, g, size: inside.project(w - size * g)
-    added = plan.strength - problem.regularizer.strong_convexity
 
     def proximal(w: Array, gradient: Array, size: float) -> Array:
-        shrink = 1.0 + size * added
+        shrink = 1.0 + size * plan.added_strength
         return plan.prox((w - size * gradient) / shrink, size / shrink)
 
     return proximal

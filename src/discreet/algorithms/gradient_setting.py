@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.accounting import Budget, gaussian_multiplier
+from discreet.algorithms.adaptive_clip import AdaptiveClip
 from discreet.algorithms.base import Problem, norm_guess_of
 from discreet.algorithms.heavy_ball import HeavyBall
 from discreet.algorithms.samplers import Sampler, rows_apart
@@ -57,6 +58,19 @@ class GradientSetting:
         return self.problem.bounds.weight * self.problem.row_norm * label
 
     @cached_property
+    def adaptive(self) -> AdaptiveClip | None:
+        """How the clip moves, if it does."""
+        if not self.config.adaptive_clip:
+            return None
+        assert self.problem.n_rows is not None
+        return AdaptiveClip(batch=self.sampler.rate * self.problem.n_rows)
+
+    @property
+    def shifting(self) -> bool:
+        """Whether rows of neighbours may stand at different positions of a sum."""
+        return self.sampler.shifting or self.problem.neighbours == "add-remove"
+
+    @cached_property
     def _constants(self) -> tuple[float, float]:
         """Lipschitz constant and smoothness of one row's loss; may be infinite."""
         try:
@@ -74,6 +88,11 @@ class GradientSetting:
         asked = 0.0 if self.config.strength is None else self.config.strength
         return max(nonnegative("strength", asked), self.problem.regularizer.strong_convexity)
 
+    @property
+    def added_strength(self) -> float:
+        """What the regularizer lacks of that."""
+        return self.strength - self.problem.regularizer.strong_convexity
+
     @cached_property
     def norm_guess(self) -> float:
         """Public guess of the norm of good weights."""
@@ -87,7 +106,7 @@ class GradientSetting:
     @cached_property
     def rule(self) -> Rule:
         """The step rule."""
-        facts = self._facts_for(None)
+        facts = self.usual_facts
         if self.config.hidden_state:
             return RULES["smooth"]
         if self.config.rule != "auto":
@@ -124,6 +143,11 @@ class GradientSetting:
         if rule.ridge_in_gradient and not self.problem.regularizer.kernel.smooth:
             return "it takes the penalty by its gradient, which has corners"
         return rule.refusal(facts)
+
+    @cached_property
+    def usual_facts(self) -> Facts:
+        """What a rule, and the steps it asks for, are chosen from: noise as it usually is."""
+        return self._facts_for(None)
 
     def _facts_for(self, noise: float | None) -> Facts:
         """Facts with the usual noise, or with the variance of noise that is known."""
@@ -164,7 +188,7 @@ class GradientSetting:
     @cached_property
     def steps(self) -> int:
         """Number of steps."""
-        return self._steps_of(self.rule, self._facts_for(None))
+        return self._steps_of(self.rule, self.usual_facts)
 
     @cached_property
     def momentum(self) -> float:

@@ -94,7 +94,7 @@ class HiddenState:
         whole = (problem.n_rows * smoothness + plan.strength) * (1 + 2.0**-40)
         step = config.step
         if step is None:
-            facts = plan._facts_for(None)
+            facts = plan.usual_facts
             step = min(RULES["smooth"].size(facts, plan.steps, 0, 0.0), 1 / (2 * whole))
         if not positive("step", step) < 2 / whole:
             raise Incompatible(

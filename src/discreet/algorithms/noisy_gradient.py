@@ -27,7 +27,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
-from discreet.algorithms.adaptive_clip import AdaptiveClip
 from discreet.algorithms.averages import OUTPUTS
 from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
@@ -166,14 +165,6 @@ class NoisyGradientPlan(GradientSetting):
     # Noise and its price.
 
     @cached_property
-    def adaptive(self) -> AdaptiveClip | None:
-        """How the clip moves, if it does."""
-        if not self.config.adaptive_clip:
-            return None
-        assert self.problem.n_rows is not None
-        return AdaptiveClip(batch=self.sampler.rate * self.problem.n_rows)
-
-    @cached_property
     def hidden(self) -> HiddenState:
         """What was certified for a release of the last iterate only."""
         return HiddenState.certify(self)
@@ -184,11 +175,6 @@ class NoisyGradientPlan(GradientSetting):
         if self.config.hidden_state:
             return self.hidden.multiplier
         return self.sampler.multiplier(self.budget, self.steps, self.problem.neighbours)
-
-    @property
-    def shifting(self) -> bool:
-        """Whether rows of neighbours may stand at different positions of a sum."""
-        return self.sampler.shifting or self.problem.neighbours == "add-remove"
 
     def noise_at(self, clip: float) -> GradientNoise:
         """Return the noise of one step for that clip."""
@@ -253,9 +239,8 @@ class NoisyGradientPlan(GradientSetting):
         own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
         if biased or self.config.adaptive_clip or own_way:
             return math.inf
-        added = self.strength - self.problem.regularizer.strong_convexity
         penalty = self.problem.regularizer.value(self.start)
-        penalty += added * float(np.sum(self.start**2)) / 2
+        penalty += self.added_strength * float(np.sum(self.start**2)) / 2
         penalty /= (1 - self.momentum) * self.steps
         own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
         if self.output == self.rule.proved:
@@ -266,8 +251,7 @@ class NoisyGradientPlan(GradientSetting):
     @property
     def expected_excess(self) -> float:
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
-        added = self.strength - self.problem.regularizer.strong_convexity
-        return self.bound + added * self.norm_guess**2 / 2
+        return self.bound + self.added_strength * self.norm_guess**2 / 2
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

@@ -51,7 +51,7 @@ def softmax_descent(
         return None
     settings = NoisyGradient(rule="heavy-ball", norm_guess=norm_guess)
     plan = settings.plan(problem, budget)
-    rate = max(WORK / (n * p * plan.rule.steps(plan._facts_for(None))), LEAST_RATE)
+    rate = max(WORK / (n * p * plan.rule.steps(plan.usual_facts)), LEAST_RATE)
     if rate >= 1.0:
         return plan
     return replace(settings, sampler="poisson", batch=max(1, round(rate * n))).plan(problem, budget)

@@ -254,6 +254,6 @@ def _text(cell: str | None) -> str | None:
 
 def _number(cell: str | None) -> float:
     try:
-        return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        return math.nan if cell is None else float(cell)
+    except ValueError:
         return math.nan

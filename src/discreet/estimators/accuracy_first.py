@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Guarantee
@@ -17,9 +16,11 @@ from discreet.adaptive.outcome import Watch, unwatched
 from discreet.algorithms import Problem
 from discreet.checks import between
 from discreet.data import ArraySource
-from discreet.errors import Incompatible, InvalidData, NotCertified
-from discreet.estimators.classes import read_classes
+from discreet.errors import Incompatible, NotCertified
+from discreet.estimators.classes import check_two, read_classes
+from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
+from discreet.estimators.persistence import Seedless
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.types import Array, Bounds
@@ -27,8 +28,23 @@ from discreet.types import Array, Bounds
 DEFAULT_STRENGTH = 0.005
 """Ridge strength per row, in units of the squared row norm, where the estimator names none."""
 
+METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
+"""How a summary calls what the target is about."""
 
-class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+
+class Attempted:
+    """What a run leaves behind."""
+
+    estimator_: LinearModel
+    outcome_: Outcome
+    guarantee_: Guarantee
+    status_: str
+    summary_: str
+    plan_facts_: dict[str, Any]
+    n_features_in_: int
+
+
+class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     """The least privacy loss at which an estimator meets an accuracy target.
 
     The target belongs to the estimator's ridge objective in the scaled domain
@@ -91,41 +107,18 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Meets excess risk 0.01 (confidence 90%) at epsilon 0..., of at most 0... reserved.
     """
 
-    estimator_: LinearModel
-    outcome_: Outcome
-    guarantee_: Guarantee
-    status_: str
-    summary_: str
-    n_features_in_: int
-
-    def __init__(
-        self,
-        estimator: LinearModel,
-        *,
-        target: float = 0.05,
-        metric: str = "excess-risk",
-        max_epsilon: float = 2.0,
-        confidence: float = 0.9,
-        method: str = "auto",
-        noise: str | None = None,
-        margin: float | None = None,
-        validation: float | None = None,
-        row_l1: float | None = None,
-        release_last: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.target = target
-        self.metric = metric
-        self.max_epsilon = max_epsilon
-        self.confidence = confidence
-        self.method = method
-        self.noise = noise
-        self.margin = margin
-        self.validation = validation
-        self.row_l1 = row_l1
-        self.release_last = release_last
-        self.random_state = random_state
+    estimator: LinearModel = field(kw_only=False)
+    target: float = 0.05
+    metric: str = "excess-risk"
+    max_epsilon: float = 2.0
+    confidence: float = 0.9
+    method: str = "auto"
+    noise: str | None = None
+    margin: float | None = None
+    validation: float | None = None
+    row_l1: float | None = None
+    release_last: bool = False
+    random_state: Any = None
 
     # From configuration to a plan: no data here.
 
@@ -142,7 +135,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         bounds = inner._declared_bounds(n_features)
         if inner._labels == "classes":
             if bounds.classes is not None:
-                _check_two(np.unique(np.asarray(bounds.classes)))
+                check_two(np.unique(np.asarray(bounds.classes)))
             bounds = replace(bounds, classes=(0, 1))
         return self._plan(self._task(inner, bounds, n_features, n_rows))
 
@@ -203,7 +196,9 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         bounds = inner._declared_bounds(X.shape[1])
         assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
-            bounds, y, assumptions = _two_classes(inner, bounds, y)
+            inner.classes_, y, assumptions = read_classes(type(self).__name__, bounds, y)
+            check_two(inner.classes_)
+            bounds = replace(bounds, classes=(0, 1))
         random = as_randomness(self.random_state)
         task = self._task(inner, bounds, X.shape[1], X.shape[0])
         plan = self._plan(task)
@@ -242,10 +237,7 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return plan.run(parts[0], random, validation=parts[1], release_last=last, watch=watch)
 
     def _summary(self, outcome: Outcome, reserved: float) -> str:
-        spent, names = outcome.guarantee.epsilon, {
-            "excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate",
-        }  # fmt: skip
-        what = f"{names[self.metric]} {self.target:g}"
+        spent, what = outcome.guarantee.epsilon, f"{METRICS[self.metric]} {self.target:g}"
         if outcome.status == "met":
             return (
                 f"Meets {what} (confidence {self.confidence:.0%}) at epsilon {spent:.3g}, of at "
@@ -274,13 +266,13 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the predictions of the released model."""
         return self._fitted().predict(X)
 
-    @available_if(lambda self: hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]
+    @available_where(lambda self: hasattr(self.estimator, "decision_function"))
     def decision_function(self, X: Any) -> Array:
         """Return the scores of the released model."""
         scores: Array = self._fitted().decision_function(X)
         return scores
 
-    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    @available_where(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the released model."""
         found: Array = self._fitted().predict_proba(X)
@@ -295,13 +287,6 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Classes of the released model."""
         return self._fitted().classes_
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "status_" in state:
-            # privacy: seed and released model together would give the noise away
-            state["random_state"] = None
-        return state
-
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags"):
@@ -311,22 +296,3 @@ class AccuracyFirst(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _check_two(classes: Any) -> None:
-    """Refuse any number of classes but two."""
-    if len(classes) < 2:
-        raise InvalidData("y holds one class only. Declare bounds=Bounds(classes=...).")
-    if len(classes) > 2:
-        raise InvalidData(
-            "Only binary classification is supported. The type of the target is multiclass, but "
-            "sensitivities and quantiles of accuracy targets are worked out for two classes. Ask "
-            "for one class against the rest, or name epsilon and fit the estimator itself."
-        )
-
-
-def _two_classes(inner: Any, bounds: Bounds, y: Any) -> tuple[Bounds, Any, tuple[str, ...]]:
-    """Return bounds and labels for classes 0 and 1, and what is assumed about their names."""
-    inner.classes_, labels, assumptions = read_classes("AccuracyFirst", bounds, y)
-    _check_two(inner.classes_)
-    return replace(bounds, classes=(0, 1)), labels, assumptions

@@ -7,19 +7,19 @@ weights in the user's units together with the guarantee they carry.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
-from discreet.types import Array, Bounds
+from discreet.types import Array, Bounds, Neighbours
 
 DEFAULT_LABEL = (-3.0, 3.0)
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
@@ -27,6 +27,21 @@ SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes
 
 class UndeclaredBounds(UserWarning):
     """A bound was not declared, so a fixed public default clips the data."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this library that led here.
+
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("bounds does not declare features", UndeclaredBounds)
+    >>> len(seen)
+    1
+    """
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Fitted:
@@ -40,13 +55,13 @@ class Fitted:
     classes_: Any
 
 
-class PrivateEstimator(Fitted, Portable, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Fitted, Portable):
     """Common ground of all estimators; not used directly."""
 
     epsilon: float = 1.0
     delta: float = 1e-6
     bounds: Bounds | dict[str, Any] | None = None
-    neighbours: str = "zero-out"
+    neighbours: Neighbours = "zero-out"
     n_rows: int | None = None
     random_state: Any = None
 
@@ -85,12 +100,11 @@ class PrivateEstimator(Fitted, Portable, BaseEstimator):  # type: ignore[misc]
             bounds = replace(bounds, label=DEFAULT_LABEL)
             missing.append(f"label (labels are clipped to {DEFAULT_LABEL})")
         if missing:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__}: bounds does not declare {'; '.join(missing)}. Noise is "
                 "scaled to these bounds and they are never read from the data. Declare them "
                 "from public knowledge, e.g. bounds=Bounds(features=[(0, 120), (40, 200)]).",
                 UndeclaredBounds,
-                stacklevel=4,
             )
         return bounds
 
@@ -111,7 +125,7 @@ class PrivateEstimator(Fitted, Portable, BaseEstimator):  # type: ignore[misc]
 
     # The rows.
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _validated(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         X, y = read_rows(
             self,
             X,
@@ -119,6 +133,7 @@ class PrivateEstimator(Fitted, Portable, BaseEstimator):  # type: ignore[misc]
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             y_numeric=self._labels == "real",
+            reset=reset,
         )
         return X, y
 
@@ -130,3 +145,17 @@ class PrivateEstimator(Fitted, Portable, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def promising_little(tags: Any) -> Any:
+    """Return scikit-learn's tags with the note that its small data sets may score badly.
+
+    >>> from sklearn.utils import get_tags
+    >>> from discreet import PrivateLinearSVC
+    >>> promising_little(get_tags(PrivateLinearSVC())).classifier_tags.poor_score
+    True
+    """
+    for kind in (tags.classifier_tags, tags.regressor_tags):
+        if kind is not None:
+            kind.poor_score = True
+    return tags

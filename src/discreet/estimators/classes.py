@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import InvalidData
-from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.base import UndeclaredBounds, warn_caller
 from discreet.estimators.reading import check_labels
 from discreet.types import Bounds
 
@@ -37,11 +36,10 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     assumptions: tuple[str, ...] = ()
     if bounds.classes is None:
         classes, assumptions = seen, (LABELS_PUBLIC,)
-        warnings.warn(
+        warn_caller(
             f"{owner}: bounds does not declare classes, so the set of labels seen in the data is "
             "treated as public. Pass bounds=Bounds(classes=...).",
             UndeclaredBounds,
-            stacklevel=3,
         )
     else:
         classes = np.unique(np.asarray(bounds.classes))
@@ -56,3 +54,16 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
             "bounds=Bounds(classes=...)."
         )
     return classes, np.searchsorted(classes, y), assumptions
+
+
+def check_two(classes: Any) -> None:
+    """Refuse more classes than two.
+
+    >>> check_two(["no", "yes"])
+    """
+    if len(classes) > 2:
+        raise InvalidData(
+            "Only binary classification is supported. The type of the target is multiclass, but "
+            "sensitivities and quantiles of accuracy targets are worked out for two classes. Ask "
+            "for one class against the rest, or name epsilon and fit the estimator itself."
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from discreet.accounting import Budget
 from discreet.algorithms import Plan, Problem
@@ -15,6 +14,7 @@ from discreet.algorithms.softmax_descent import softmax_descent
 from discreet.checks import one_of, positive
 from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
 from discreet.types import Array, Bounds
 
@@ -70,12 +70,7 @@ class PrivateLogisticRegression(_Classifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            ones = expit(scores)
-            return np.column_stack([1.0 - ones, ones])
-        probabilities: Array = softmax(scores, axis=1)
-        return probabilities
+        return joint_probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of every class for every row."""

@@ -205,7 +205,7 @@ class PrivateGeometricMedian(PrivateEstimator):
             bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0) if one else None),
             n_features=1,
             n_rows=self._size(n_rows),
-            neighbours=self.neighbours,  # type: ignore[arg-type]
+            neighbours=self.neighbours,
             constraint=L2Ball(radius=1.0),
         )
 

@@ -9,11 +9,11 @@ machinery, so that it can never be passed in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Configured:
     """Gives every subclass a constructor of its annotated defaults.
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.accounting import Guarantee
+from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidParameter
 from discreet.estimators.parameters import Configured
@@ -30,8 +31,19 @@ MODELS: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
 
 
-class Portable(Configured):
-    """Adds ``save`` and clean pickling to an estimator."""
+class Seedless(Configured, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator that forgets its seed when it is pickled after a fit."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "guarantee_" in state:
+            # privacy: seed and released model together would give the noise away
+            state["random_state"] = None
+        return state
+
+
+class Portable(Seedless):
+    """An estimator that can be saved and loaded."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
     _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_")
@@ -39,13 +51,6 @@ class Portable(Configured):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         MODELS[cls.__name__] = cls
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
-        if "guarantee_" in state:
-            # privacy: seed and released model together would give the noise away
-            state["random_state"] = None
-        return state
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file."""
@@ -55,7 +60,7 @@ class Portable(Configured):
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted model as plain JSON values."""
         check_is_fitted(self)
-        params = self.get_params(deep=False)  # type: ignore[attr-defined]
+        params = self.get_params(deep=False)
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -67,7 +72,7 @@ class Portable(Configured):
                 for name in (*self._arrays, *self._plain)
                 if hasattr(self, name)
             },
-            "guarantee": self.guarantee_.to_dict(),  # type: ignore[attr-defined]
+            "guarantee": self.guarantee_.to_dict(),
         }
 
     @classmethod
@@ -90,8 +95,10 @@ class Portable(Configured):
             if name in kind._arrays:
                 dtype = object if name == "feature_names_in_" else None
                 value = np.asarray(value, dtype=dtype)[()]
+            else:
+                value = _parameter(value)
             setattr(model, name, value)
-        model.guarantee_ = Guarantee.from_dict(content["guarantee"])  # type: ignore[attr-defined]
+        model.guarantee_ = Guarantee.from_dict(content["guarantee"])
         return model
 
 
@@ -116,10 +123,15 @@ def load(path: str | Path) -> Any:
 
 
 def _parts() -> dict[str, Any]:
-    """Every part that may stand in a parameter, by class name."""
+    """Every part that may stand in a model file, by class name."""
     tables = (SETS, REGULARIZERS)
     parts = {type(part).__name__: type(part) for table in tables for part in table.values()}
-    return {"Bounds": Bounds, **parts, **{kind.__name__: kind for kind in ALGORITHMS.values()}}
+    return {
+        "Bounds": Bounds,
+        "Budget": Budget,
+        **parts,
+        **{kind.__name__: kind for kind in ALGORITHMS.values()},
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -147,7 +159,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parameter(value: Any) -> Any:
-    """Turn JSON values back into what a constructor takes."""
+    """Turn JSON values back into what :func:`_plain` was given."""
     if isinstance(value, dict) and "part" in value:
         held = {k: _parameter(v) for k, v in value.items() if k != "part"}
         kind = _parts().get(value["part"])

@@ -7,24 +7,22 @@ exponential law, drawn in closed form: pure epsilon, no noise added, one sort.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from discreet.accounting import BoundedRange, Composed, Guarantee
 from discreet.algorithms.base import SIDE_CHANNELS
 from discreet.algorithms.oscillation import MOST_ROWS
 from discreet.checks import between, one_of, positive
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.base import DEFAULT_LABEL, SCHEMA_PUBLIC, UndeclaredBounds
+from discreet.estimators.base import DEFAULT_LABEL, SCHEMA_PUBLIC, UndeclaredBounds, warn_caller
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.noise import Randomness, as_randomness
 from discreet.samplers import PiecewiseLinear
-from discreet.types import NEIGHBOURS, Array, Bounds, Interval
+from discreet.types import NEIGHBOURS, Array, Bounds, Interval, Neighbours
 
 THEOREM = "exponential mechanism (McSherry, Talwar 2007) with the pinball loss, in closed form"
 
@@ -88,12 +86,12 @@ class FittedQuantiles:
     n_features_in_: int
 
 
-class Quantiles(FittedQuantiles, Portable, BaseEstimator):  # type: ignore[misc]
+class Quantiles(FittedQuantiles, Portable):
     """One quantile of every column; not used directly."""
 
     epsilon: float = 1.0
     bounds: Bounds | dict[str, Any] | None = None
-    neighbours: str = "zero-out"
+    neighbours: Neighbours = "zero-out"
     random_state: Any = None
 
     _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
@@ -119,7 +117,7 @@ class Quantiles(FittedQuantiles, Portable, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = Guarantee(
             epsilon=self.epsilon,
             delta=0.0,
-            neighbours=self.neighbours,  # type: ignore[arg-type]
+            neighbours=self.neighbours,
             event=events[0] if len(events) == 1 else Composed(events),
             theorem=THEOREM,
             assumptions=(SIDE_CHANNELS, SCHEMA_PUBLIC),
@@ -130,12 +128,11 @@ class Quantiles(FittedQuantiles, Portable, BaseEstimator):  # type: ignore[misc]
     def _ranges(self, n_features: int) -> tuple[Interval, ...]:
         bounds = Bounds.of(self.bounds)
         if bounds.features is None:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__}: bounds does not declare features (values are clipped to "
                 f"{DEFAULT_LABEL}). Declare them from public knowledge, e.g. "
                 "bounds=Bounds(features=(0, 120)).",
                 UndeclaredBounds,
-                stacklevel=3,
             )
             bounds = replace(bounds, features=DEFAULT_LABEL)
         ranges = bounds.ranges(n_features)

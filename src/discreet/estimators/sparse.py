@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit, log_expit, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
 from discreet.checks import positive
+from discreet.estimators.base import promising_little, warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
 from discreet.estimators.parameters import COMMON, GUESS
-from discreet.estimators.reading import read_rows
+from discreet.estimators.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.sets import AllSpace, ConvexSet, L1Ball
 from discreet.types import Array, Bounds
@@ -55,12 +54,8 @@ class SparseModel(LinearModel):
         return 1.0
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
         # A few hundred rows, as in scikit-learn's own checks, are too few to choose features by.
-        for kind in (tags.classifier_tags, tags.regressor_tags):
-            if kind is not None:
-                kind.poor_score = True
-        return tags
+        return promising_little(super().__sklearn_tags__())
 
     def sparsify(self) -> Self:
         """Store ``coef_`` as a sparse matrix; predictions stay the same."""
@@ -71,8 +66,9 @@ class SparseModel(LinearModel):
     def densify(self) -> Self:
         """Store ``coef_`` as an array again."""
         check_is_fitted(self)
-        if sp.issparse(self.coef_):
-            dense = self.coef_.toarray()  # type: ignore[attr-defined]
+        coef: Any = self.coef_
+        if sp.issparse(coef):
+            dense = coef.toarray()
             self.coef_ = dense if self._labels == "classes" else dense.ravel()
         return self
 
@@ -83,15 +79,12 @@ class SparseModel(LinearModel):
             return copy.copy(self).densify().to_dict()
         return super().to_dict()
 
-    def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
+    def _product(self, X: Any) -> Any:
+        product = super()._product(X)
         if not sp.issparse(self.coef_):
-            return super()._scores(X)
-        X = read_rows(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        product = X @ self.coef_.T
+            return product
         dense = product.toarray() if sp.issparse(product) else np.asarray(product)
-        scores = np.asarray(dense + self.intercept_, dtype=np.float64)
-        return scores if self._labels == "classes" else scores.ravel()
+        return dense if self._labels == "classes" else dense.ravel()
 
 
 class FrankWolfeModel(SparseModel):
@@ -183,11 +176,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return expit(np.column_stack([-scores, scores]))  # type: ignore[no-any-return]
-        # In logarithms: the chances of a row may all be too small for a number.
-        return softmax(log_expit(scores), axis=1)  # type: ignore[no-any-return]
+        return separate_probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the probability of every class for every row."""
@@ -242,41 +231,26 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
     clip: float = 1.0
     norm_guess: float | None = None
 
+    _plain: ClassVar[tuple[str, ...]] = (*SparseModel._plain, "stages_")
+
     @property
     def support_(self) -> Any:
         """Indices of the chosen features."""
         check_is_fitted(self)
         return np.unique(self.coef_.nonzero()[-1])
 
-    @property
-    def stages_(self) -> dict[str, Budget]:
-        """What the choice of the support and the fit cost each."""
-        check_is_fitted(self)
-        spent = self.guarantee_
-        return self._selection().stages(Budget(spent.epsilon, spent.delta))
-
     def fit(self, X: Any, y: Any) -> Self:
         """Choose a support and fit on it, privately.
 
-        Parameters
-        ----------
-        X
-            Rows: array, sparse matrix or data frame of numbers.
-        y
-            Labels, clipped to ``bounds.label``.
-
-        Returns
-        -------
-        self
-            With ``coef_``, ``intercept_``, ``support_``, ``stages_`` and ``guarantee_``.
+        Takes what every regressor takes; ``support_`` and ``stages_`` tell of the choice.
         """
         super().fit(X, y)
+        self.stages_ = self._selection().stages(self._budget())
         if self.selector == "stability" and not self.support_.size:
-            warnings.warn(
+            warn_caller(
                 "The blocks of rows did not agree on a support, so the model has no features. The "
                 "budget is spent. Ask for fewer features, or use another selector.",
                 NoStableSupport,
-                stacklevel=2,
             )
         return self
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, softmax
-from sklearn.utils.metaestimators import available_if
 
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.classes import read_classes
+from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
 from discreet.estimators.parameters import GUESS, INTERCEPT
+from discreet.estimators.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
 from discreet.types import Array, Bounds
@@ -60,10 +60,6 @@ REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {
 """Losses of the regressor by name, given the norm of the longest row."""
 
 
-def _has_probabilities(model: PrivateStreamClassifier) -> bool:
-    return model.loss == "logistic"
-
-
 class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     __doc__ = f"""Linear classifier that learns from a stream with one privacy guarantee.
 
@@ -87,15 +83,12 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
-        X, y = self._checked(X, y, first=True)
+        X, y = self._validated(X, y)
         bounds = self._declared_bounds(X.shape[1])
         classes, labels, assumptions = read_classes(type(self).__name__, bounds, y)
         encoded = self._with_classes(bounds, classes)
         self._begin(encoded, X.shape[0], *assumptions)
-        for number in range(self.passes):
-            if number:
-                self.begin_pass()
-            self._feed(X, labels, None)
+        self._feed_in_passes(X, labels)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, start: int | None = None) -> Self:
@@ -113,7 +106,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
             refused. Needed in the first call after :meth:`resume`.
         """
         first = not hasattr(self, "guarantee_")
-        X, y = self._checked(X, y, first=first)
+        X, y = self._validated(X, y, reset=first)
         encoded = None
         if first:
             encoded = self._with_classes(self._declared_bounds(X.shape[1]), classes)
@@ -162,15 +155,10 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     def _shaped(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
         return np.atleast_2d(coef.T), np.atleast_1d(intercept)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_where(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            ones = expit(scores)
-            return np.column_stack([1.0 - ones, ones])
-        probabilities: Array = softmax(scores, axis=1)
-        return probabilities
+        return joint_probabilities(self.decision_function(X))
 
 
 class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
@@ -196,12 +184,9 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
-        X, y = self._checked(X, y, first=True)
+        X, y = self._validated(X, y)
         self._begin(self._declared_bounds(X.shape[1]), X.shape[0])
-        for number in range(self.passes):
-            if number:
-                self.begin_pass()
-            self._feed(X, y, None)
+        self._feed_in_passes(X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any, *, start: int | None = None) -> Self:
@@ -216,7 +201,7 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
             refused. Needed in the first call after :meth:`resume`.
         """
         first = not hasattr(self, "guarantee_")
-        X, y = self._checked(X, y, first=first)
+        X, y = self._validated(X, y, reset=first)
         if first:
             self._begin(self._declared_bounds(X.shape[1]), None)
         self._feed(X, y, start)

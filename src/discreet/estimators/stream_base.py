@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
@@ -30,9 +29,9 @@ from discreet.algorithms.stream_learner import StreamLearner
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
+from discreet.estimators.base import promising_little
 from discreet.estimators.journal import Journal
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.reading import read_rows
 from discreet.noise import as_randomness
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
@@ -114,6 +113,12 @@ class PrivateStream(Flowing, LinearModel):
         self._assumptions, self._seeded, self._placed = assumptions, False, True
         self._publish(self._learner, 0)  # the model before any row
         self._settings = {} if self._journal is None else self.to_dict()["parameters"]
+
+    def _feed_in_passes(self, X: Any, labels: Any) -> None:
+        for number in range(self.passes):
+            if number:
+                self.begin_pass()
+            self._feed(X, labels, None)
 
     def _feed(self, X: Any, labels: Any, start: int | None) -> None:
         """Learn validated rows, record the state, and only then publish."""
@@ -207,25 +212,9 @@ class PrivateStream(Flowing, LinearModel):
         # privacy: copies must not go on, and what they would go on from is secret.
         return {k: v for k, v in state.items() if k not in ("_learner", "_journal")}
 
-    def _checked(self, X: Any, y: Any, *, first: bool) -> tuple[Any, Any]:
-        X, y = read_rows(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            y_numeric=self._labels == "real",
-            reset=first,
-        )
-        return X, y
-
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
         # One pass over the few hundred rows of scikit-learn's checks learns next to nothing.
-        for kind in (tags.classifier_tags, tags.regressor_tags):
-            if kind is not None:
-                kind.poor_score = True
-        return tags
+        return promising_little(super().__sklearn_tags__())
 
     # From configuration to a plan.
 

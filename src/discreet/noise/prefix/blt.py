@@ -44,12 +44,11 @@ class BLT(Strategy):
     [1.0, 0.5, 0.25]
     """
 
-    horizon: int
     decays: tuple[float, ...]
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        integer("horizon", self.horizon)
+        super().__post_init__()
         inside = all(0.0 < u < 1.0 for u in self.decays) and all(w > 0.0 for w in self.weights)
         # privacy: falling coefficients are what the sensitivity below assumes.
         if not inside or math.fsum(self.weights) > 1.0 or len(self.decays) != len(self.weights):

@@ -10,22 +10,27 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.checks import integer
 from discreet.types import Array
 
 
+@dataclass(frozen=True)
 class Strategy(ABC):
     """A factorisation ``A = B C`` for streams of up to ``horizon`` vectors."""
 
     horizon: int
 
+    def __post_init__(self) -> None:
+        integer("horizon", self.horizon)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values from which the very same strategy can be made again."""
-        return {"strategy": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+        return {"strategy": type(self).__name__, **asdict(self)}
 
     @abstractmethod
     def sensitivity(self, participations: int = 1, separation: int = 1) -> float:

@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.checks import integer
 from discreet.noise.prefix.strategy import Coder, Strategy, stacked_norm
 from discreet.types import Array, unit_roundoff
 
@@ -33,11 +32,6 @@ class Toeplitz(Strategy):
     >>> round(Toeplitz(1024).sensitivity(), 6)
     1.80902
     """
-
-    horizon: int
-
-    def __post_init__(self) -> None:
-        integer("horizon", self.horizon)
 
     @cached_property
     def coefficients(self) -> Array:

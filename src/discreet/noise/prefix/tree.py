@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.checks import integer
 from discreet.noise.prefix.strategy import Coder, Strategy, spaced
 from discreet.types import Array, unit_roundoff
 
@@ -38,11 +37,7 @@ class Tree(Strategy):
     (4, 3.0, 2.2381)
     """
 
-    horizon: int
     refine: bool = False
-
-    def __post_init__(self) -> None:
-        integer("horizon", self.horizon)
 
     @property
     def levels(self) -> int:
