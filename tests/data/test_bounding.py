@@ -212,6 +212,27 @@ def test_weights_are_clipped():
     np.testing.assert_array_equal(rows.weight, [0.25, 0.25])
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_rows_without_weight_are_blank(make):
+    bounds = Bounds(row_norm=5.0, classes=(0, 1), weight=3.0)
+    rows = Bounding.plan(bounds, 2, Logistic(), intercept=1.0).apply(
+        ArraySource(make(np.ones((4, 2))), np.zeros(4), [0.0, -3.0, math.nan, 0.5])
+    )
+    assert not dense(rows)[:3].any()
+    assert dense(rows)[3].all()
+
+
+def test_entries_stay_in_the_unit_box_where_centres_round():
+    """Ranges about as wide as the spacing of floats there, as of time stamps."""
+    for low, high in ((2.0**53, 2.0**53 + 2), (1.7e18, 1.7e18 + 768), (-(2.0**53) - 2, -(2.0**53))):
+        bounds = Bounds(features=((low, high), (-1.0, 1.0)), classes=(0, 1))
+        X = np.array([[low, 1.0], [high, -1.0], [math.inf, 1.0], [-1e300, 0.0], [1e300, 0.0]])
+        rows = Bounding.plan(bounds, 2, Logistic(), intercept=1.0).apply(
+            ArraySource(X, np.zeros(5))
+        )
+        assert np.abs(rows.X[:, :2]).max() <= 1.0
+
+
 def test_gradient_caps_hold_for_the_stored_rows():
     loss = Clipped(loss=Squared(), clip=0.5)
     bounds = Bounds(row_norm=3.0, label=(-1.0, 1.0))

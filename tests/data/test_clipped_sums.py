@@ -64,6 +64,21 @@ def test_sum_is_that_of_a_loop_over_rows(loss: Loss, kind: str, shifting: bool) 
             np.testing.assert_allclose(sums.batch(pick, w, clip), expected, **close)
 
 
+@pytest.mark.parametrize("kind", ["float64", "csr"])
+def test_rows_of_weight_zero_add_nothing_whatever_the_other_weights_are(kind: str) -> None:
+    """With weights 0 and 1 only the product is saved, which must not bring rows back."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(50, 3)), rng.choice([-1.0, 1.0], 50)
+    weight = rng.choice([0.0, 1.0], 50)
+    stored = X if kind == "float64" else sp.csr_array(X)
+    for first in (1.0, 0.5, 0.0):
+        weight[0] = first
+        rows = Rows(stored, y, weight)
+        with ClippedSums(rows, Logistic()) as sums:
+            expected = by_hand(rows, X, Logistic(), np.ones(3), 0.7)
+            np.testing.assert_allclose(sums.full(np.ones(3), 0.7), expected, rtol=1e-9)
+
+
 def test_specification_vector() -> None:
     rows = Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
     with ClippedSums(rows, Logistic()) as sums:

@@ -70,6 +70,9 @@ perturbation on data without curvature only; on ordinary data it is the better
 by far wherever it applies, whatever the bounds say. So they are not compared.
 """
 
+QUICK = 14
+"""Weights up to which a draw takes seconds; with more, sampling has to be asked for by name."""
+
 
 def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -> Plan:
     plans: list[Plan] = []
@@ -88,7 +91,7 @@ def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -
         except MissingBound:
             if name != NoisyGradient.name:
                 raise
-    pure_corner = budget.delta == 0.0 and bool(refusals)
+    pure_corner = budget.delta == 0.0 and bool(refusals) and problem.dimension <= QUICK
     for name in SAMPLED if pure_corner or not plans else ():
         try:
             plans.append(ALGORITHMS[name](**settings).plan(problem, budget))

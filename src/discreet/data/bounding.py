@@ -225,6 +225,8 @@ class Bounding:
             if centre.any():
                 body -= centre
             body /= half
+            # privacy: far from zero the centre of a narrow range rounds, and entries may exceed 1.
+            np.clip(body, -1.0, 1.0, out=body)
             body[blank] = 0.0
         norms = shorten(body, storage.shrink * self._limit, storage.tiny)
         if self.intercept:
@@ -241,7 +243,8 @@ class Bounding:
         except (TypeError, ValueError):
             # privacy: the original message would quote the weight that failed.
             raise InvalidData("weight must hold one real number per row.") from None
-        ok = np.isfinite(given)
+        # privacy: a row of no weight is blank, so that nothing of it is left to be counted.
+        ok = np.isfinite(given) & (given > 0.0)
         # privacy: constants are scaled by the largest weight, which is enforced here.
         return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
 

@@ -142,8 +142,8 @@ class ClippedSums:
             np.minimum(self._inverse, 1.0 / NARROW.tiny, out=self._inverse)
             # Always true for bounded rows.
             self._slim = bool(norms.max(initial=0.0) <= 2.0 * NARROW_RANGE)
-        # A blank row is all zeros, so weights 0 and 1 need no product.
-        plain = bool(np.isin(rows.weight, (0.0, 1.0)).all())
+        # privacy: a row of weight 0 may go without the product only if it is all zeros.
+        plain = bool(((rows.weight == 1.0) | (norms == 0.0)).all())
         self._weight = None if plain else rows.weight
         self._clip, self._cap, self._floor = 0.0, self._inverse, self._inverse
         self._kernel: Kernel | None = None

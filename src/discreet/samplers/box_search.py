@@ -47,8 +47,8 @@ MOVE = 0.3
 ENOUGH = 6.0
 """Log-mass above that of a normal law with the walk's deviations at which boxes will do."""
 
-PATIENCE = 2**18
-"""Proposals in vain before better boxes are looked for; a search takes about as long."""
+PATIENCE = 2**12
+"""Proposals in vain, for every square of the dimension, that take about as long as a search."""
 
 WORTH = 0.1
 """Least fall of the log-mass that is worth another round, or another search as soon."""
@@ -81,7 +81,8 @@ class BoxSearch:
         self._known = known
         self._walk = Wanderer(known)
         self._boxes: Nested | None = None
-        self._many, self._waiting, self._patience = BATCH[0], 0, PATIENCE
+        self._many, self._waiting = BATCH[0], 0
+        self._patience = PATIENCE * len(known.low) ** 2
         self._centres: dict[Side, Array] = {}
         self._fit()
 

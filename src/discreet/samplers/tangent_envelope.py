@@ -37,8 +37,11 @@ from discreet.types import Array
 BATCH = 256
 """Most proposals drawn from one state of the cells."""
 
-FEW_CELLS = 32
+FEW_CELLS = 256
 """Cells for every coordinate, after which nested boxes are tried as well."""
+
+NEAR = 6.0
+"""Cells of a log-mass so little above that of the boxes take turns with them."""
 
 EVERY = 32
 """So many proposals without a pass over the data, and the next one pays for a new plane."""
@@ -88,9 +91,9 @@ class TangentEnvelope:
                 self._boxes = BoxSearch(self._known)
                 # What the search has learned may serve the cells too.
                 self._cells.learn(0)
-            if self._boxes is not None and self._boxes.mass < self._cells.total:
-                point = self._boxes.draw(random)
-            else:
+            gap = math.inf if self._boxes is None else self._boxes.mass - self._cells.total
+            point = self._boxes.draw(random) if self._boxes is not None and gap < 0.0 else None
+            if point is None and gap > -NEAR:
                 proposals = self._cells.propose(most, random)
                 most = min(2 * most, BATCH)
                 point = self._first(proposals, random.words(len(proposals.cell)), random)
