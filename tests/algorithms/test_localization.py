@@ -154,8 +154,9 @@ def test_auto_turns_to_sampling_only_where_the_rest_refuses() -> None:
         assert plan.facts()["algorithm"] == "exponential-sampling"
     named = choose("localization", problem(loss=Logistic()), Budget(1.0), strength=4.0)
     assert named.facts()["strength"] == 4.0
-    many = choose("auto", problem(loss=Hinge(), n_features=50), Budget(1.0))
-    assert many.facts()["algorithm"] not in ("exponential-sampling", "localization")
+    for n_features, sampled in ((14, True), (15, False), (50, False)):
+        plan = choose("auto", problem(loss=Hinge(), n_features=n_features), Budget(1.0))
+        assert (plan.facts()["algorithm"] == "exponential-sampling") == sampled
 
 
 def test_refusals() -> None:

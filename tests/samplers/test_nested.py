@@ -276,6 +276,13 @@ def test_a_face_above_the_score_raises_and_gives_nothing(monkeypatch: pytest.Mon
         [sampler.draw(random) for _ in range(300)]
 
 
+def test_the_ladder_ends_only_where_the_rest_of_the_region_is_light() -> None:
+    """A sharp law in a wide set: the last box is huge, so its level has to be high."""
+    boxes = searched(target(Hinge(), Box(low=-1e4, high=1e4), 3, inverse=20.0))._boxes
+    assert boxes is not None
+    assert boxes._weights[-1] < 1e-6 * boxes._ends[-1]
+
+
 def test_coordinates_too_narrow_for_the_lattice_are_left_to_the_cells() -> None:
     cloud = np.random.default_rng(0).normal(size=(50, 2)) * [2.0**30, 2.0]
     assert Frame.of(cloud, np.full(2, -(2.0**35)), np.full(2, 2.0**35)) is None

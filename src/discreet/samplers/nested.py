@@ -31,8 +31,8 @@ from discreet.types import Array
 STEP = 0.125
 """Rise of the score from one box to the next."""
 
-DEEP = 30.0
-"""Rise beyond the usual one at which the ladder ends; the last box holds the whole region."""
+DEEP = 20.0
+"""Rise at which the ladder ends, beyond what makes up for the size of the last box, the region."""
 
 NARROWEST = 2.0**16
 """Least spread of a coordinate, in lattice steps, that a skew box can follow."""
@@ -189,7 +189,8 @@ class Nested:
         self, frame: Frame, floor: float, faces: Sequence[Sequence[Sequence[Face]]]
     ) -> None:
         self._frame, p = frame, len(frame.middle)
-        levels = floor + STEP * np.arange(1, math.ceil((DEEP + 2.0 * p) / STEP))
+        rise = DEEP + float(np.log(2.0 * frame.reach).sum())
+        levels = floor + STEP * np.arange(1, math.ceil(rise / STEP))
         reach = np.ceil(frame.reach * frame.spread).astype(np.int64) + 1
         ends = [np.empty((len(levels) + 1, p), np.int64) for _ in range(2)]
         for j, pair in enumerate(faces):
@@ -208,9 +209,9 @@ class Nested:
         self._counts = self._high - self._low + 1
         # privacy: outside the box before, the score is above that box's level.
         self.top: Array = -np.concatenate([[floor], levels])
-        rise = np.concatenate([np.full(len(levels), math.log(-math.expm1(-STEP))), [0.0]])
+        own = np.concatenate([np.full(len(levels), math.log(-math.expm1(-STEP))), [0.0]])
         self._volume = np.log(self._counts).sum(axis=1)
-        share = self.top + rise + self._volume
+        share = self.top + own + self._volume
         self._peak = float(share.max())
         self._ends = whole_weights(share, self._peak)
         self._weights = np.diff(self._ends, prepend=0)
