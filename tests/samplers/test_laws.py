@@ -133,6 +133,19 @@ def test_points_lie_on_the_public_lattice_and_in_the_set() -> None:
         assert np.linalg.norm(w) <= 3.0 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("constraint", [Box(), L2Ball(radius=1.0)], ids=lambda c: c.name)
+def test_no_point_beyond_the_lattice_counts_as_inside(constraint: ConvexSet) -> None:
+    """Some are close enough to the set, but cells do not reach them and no sampler may."""
+    region = Region.of(constraint, (2,))
+    middle = region.counts // 2
+    for last, beyond in ((region.counts - 1, 1), (0 * region.counts, -1)):
+        index = np.array([last[0], middle[1]])
+        assert region.contains(region.points(index))
+        out = region.points(index + np.array([beyond, 0]))
+        assert np.linalg.norm(constraint.project(out) - out) <= region.edge
+        assert not region.contains(out)
+
+
 @pytest.mark.parametrize(("p", "most"), [(2, 25), (5, 65)])
 def test_evaluations_per_draw(p: int, most: int) -> None:
     """No more than the specification's count, for both losses and a fresh envelope."""
