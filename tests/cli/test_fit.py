@@ -197,7 +197,26 @@ def replaced(old, new):
         (replaced("[columns]", "]["), "schema.toml: "),
         (lambda folder: (folder / "schema.toml").unlink(), "No such file or directory"),
         (lambda folder: (folder / "data.csv").unlink(), "No such file or directory"),
-        (lambda folder: (folder / "data.csv").write_text(""), "has no column 'age'"),
+        (lambda folder: (folder / "data.csv").write_text(""), "data.csv is empty"),
+        (lambda folder: (folder / "data.csv").write_text("\n"), "data.csv is empty"),
+        (
+            lambda folder: (folder / "data.csv").write_text("age;hours;job;rich\n1;2;field;no\n"),
+            "cells are separated by commas",
+        ),
+        (
+            lambda folder: (folder / "data.csv").write_text("age\thours\tjob\trich\n"),
+            "cells are separated by commas",
+        ),
+        (
+            lambda folder: (folder / "data.csv").write_text("age,hours,job,rich\n30,2,field\n"),
+            "A row has more or fewer cells than the first line",
+        ),
+        (
+            lambda folder: (folder / "data.csv").write_text(
+                "age,hours,job,rich\n30,2,5,field,no\n"
+            ),
+            "A row has more or fewer cells than the first line",
+        ),
         (lambda folder: (folder / "data.csv").write_bytes(b"age,\xff\xfe\n"), "UTF-8"),
         (
             lambda folder: (folder / "data.csv").write_text("age,hours,job,rich\n"),
@@ -249,3 +268,37 @@ def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, m
     assert code == 1
     assert message in err
     assert "reading" not in err
+
+
+# Cautions: said before the budget is spent, in the way of nothing.
+
+
+def cautions(err):
+    return [line for line in err.splitlines() if line.startswith("caution: ")]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", []),
+        ("--delta 0.003", []),
+        ("--delta 0.004", ["delta = 0.004 is not below one over the number of rows"]),
+        ("--epsilon 60 --delta 0.5", ["epsilon = 60 bounds", "delta = 0.5 allows publishing"]),
+        ("--epsilon 60 --delta 0.004", ["epsilon = 60 bounds", "delta = 0.004 is not below"]),
+    ],
+)
+def test_weak_budgets_are_cautioned_about(folder, run, options, said):
+    code, _, err = run(f"{FIT} {options} --quiet --card card.txt")
+    assert code == 0
+    found = cautions(err)
+    assert len(found) == len(said)
+    assert all(part in line for part, line in zip(said, found, strict=True))
+    assert "300" not in err
+    assert ("CAUTION" in (folder / "card.txt").read_text()) == ("epsilon = 60" in err)
+
+
+def test_cautions_under_add_remove_use_the_declared_size_only(folder, run):
+    schema = (folder / "schema.toml").read_text()
+    (folder / "schema.toml").write_text('neighbours = "add-remove"\nn_rows = 200\n' + schema)
+    assert cautions(run(FIT + " --delta 0.004")[2]) == []
+    assert len(cautions(run(FIT + " --delta 0.005")[2])) == 1

@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
-from discreet.cli import card
+from discreet.cli import accuracy_first, card, demo, fit, plan, predict
 from discreet.cli.main import main
+from discreet.cli.parser import Parser
 
-VERBS = ("demo", "plan", "fit", "predict", "card")
+VERBS = ("demo", "plan", "fit", "accuracy-first", "predict", "card")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -16,6 +18,14 @@ def test_help_teaches_by_examples(verb, capsys):
     assert main([verb, "--help"]) == 0
     out = capsys.readouterr().out
     assert f"discreet {verb}" in out.split("examples:")[1]
+
+
+@pytest.mark.parametrize("module", [demo, plan, fit, accuracy_first, predict, card])
+def test_every_option_has_help(module):
+    verbs = Parser().add_subparsers()
+    module.add(verbs)
+    (parser,) = verbs.choices.values()
+    assert all(action.help for action in parser._actions)
 
 
 def test_main_help_names_every_verb_and_the_exit_codes(capsys):
@@ -60,3 +70,15 @@ def test_command_is_installed():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "Did you mean 'fit'?" in done.stderr
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"discreet {version('discreet')}\n"
+
+
+def test_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"discreet {version('discreet')}\n")

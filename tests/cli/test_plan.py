@@ -64,6 +64,25 @@ def test_neighbours_are_passed_on(run):
         assert f"neighbours: {relation}" in out
 
 
+def test_one_of_several_fits_is_said_to_be_one(run):
+    code, out, _ = run(f"{PLAN} --model svm --classes 4")
+    assert code == 0
+    assert "plan of one of 4 fits" in out
+    assert "together epsilon 1, delta 1e-06" in out
+    assert "epsilon = 0.25" in out
+    for other in ("--model svm", "--model logistic --classes 4", "--model ridge"):
+        assert "plan of one of" not in run(f"{PLAN} {other}")[1]
+
+
+def test_weak_budgets_are_cautioned_about(run):
+    quick = f"{PLAN} --algorithm objective-perturbation"
+    assert "caution" not in run(quick)[1]
+    _, out, _ = run(f"{quick} --epsilon 60 --delta 0.5")
+    assert "caution: epsilon = 60" in out
+    assert "caution: delta = 0.5" in out
+    assert "caution: delta = 0.001 is not below" in run(f"{quick} --delta 1e-3")[1]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from discreet import Bounds, Guarantee, PrivateRidge, load
+from discreet.accounting.events import Pure
+from discreet.report import card_dict, render
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --quiet"
 
@@ -56,6 +58,8 @@ def test_unreadable_rows_are_refused_or_left_empty(folder, run, rows):
     code, _, err = run("predict model.json new.csv --out p.csv")
     assert code == 1
     assert "Column 'age'" in err
+    assert "Correct the file. " in err  # the schema is inside the model
+    assert not (folder / "p.csv").exists()
     text = (folder / "schema.toml").read_text()
     (folder / "schema.toml").write_text('missing = "blank"\n' + text)
     run(FIT)
@@ -74,6 +78,28 @@ def test_card_as_text_and_json(fitted, run):
     card = json.loads((fitted / "card.json").read_text())
     assert Guarantee.from_dict(card["guarantee"]) == load("model.json").guarantee_
     assert card["schema"]["columns"]["rich"] == {"categories": ["no", "yes"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"epsilon": 0.0}, []),
+        ({"epsilon": 60.0}, ["epsilon = 60"]),
+        ({"epsilon": 60.0, "delta": 0.5}, ["epsilon = 60", "delta = 0.5"]),
+        ({"delta": 1.5}, ["delta is not below 1"]),  # as the sum of a composition may be
+        # What is fixed in advance counts, not what a run happened to cost.
+        ({"kind": "ex-post", "reserved": (60.0, 0.0)}, ["epsilon = 60"]),
+    ],
+)
+def test_card_cautions_about_weak_budgets(changes, said):
+    guarantee = Guarantee(
+        **{"epsilon": 1.0, "delta": 0.0, "neighbours": "zero-out", "event": Pure(1.0)} | changes,
+        theorem="T",
+    )
+    card = card_dict(guarantee)
+    assert [c[: len(s)] for c, s in zip(card["cautions"], said, strict=True)] == said
+    assert ("\nCAUTION\n" in render(card)) == bool(said)
 
 
 def test_card_of_a_model_saved_from_python(folder, run):
@@ -104,3 +130,79 @@ def test_only_logistic_models_give_probabilities(folder, run):
     code, _, err = run("predict model.json data.csv --out p.csv --proba")
     assert code == 1
     assert "gives no probabilities" in err
+
+
+def test_rows_of_another_length_are_called_that(fitted, run, rows):
+    for row in (rows[2][:-1], [*rows[2], "1"]):
+        lines = [rows[0], rows[1], row]
+        (fitted / "new.csv").write_text("\n".join(",".join(r) for r in lines) + "\n")
+        code, _, err = run("predict model.json new.csv --out p.csv")
+        assert code == 1
+        assert "A row has more or fewer cells than the first line. Correct the file. " in err
+
+
+def changed(**values):
+    return lambda content: content | values
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        changed(schema=[]),
+        changed(schema=["columns"]),
+        changed(schema="columns"),
+        changed(schema={}),
+        changed(schema={"columns": {"age": {"range": [80, 20]}}}),
+        changed(target=None),
+        changed(target=3),
+        changed(target="poor"),
+        changed(target="age"),
+        changed(target="job"),  # as many features, but others
+        lambda content: {k: v for k, v in content.items() if k != "target"},
+        lambda content: content | {"schema": content["schema"] | {"colour": "red"}},
+    ],
+)
+@pytest.mark.parametrize("line", ["card model.json", "predict model.json data.csv --out p.csv"])
+def test_damaged_schema_is_one_clear_error(fitted, run, damage, line):
+    content = json.loads((fitted / "model.json").read_text())
+    (fitted / "model.json").write_text(json.dumps(damage(content)))
+    code, out, err = run(line)
+    assert code == 1
+    assert out == ""
+    expected = "This model file is damaged or was edited; use the file discreet wrote."
+    assert err == f"discreet: InvalidData: model.json: {expected}\n"
+    assert not (fitted / "p.csv").exists()
+
+
+@pytest.mark.parametrize("line", ["card model.json", "predict model.json data.csv --out p.csv"])
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("estimator", None),
+        ("parameters", None),
+        ("parameters", {"colour": "red"}),
+        ("parameters", []),
+        ("model", None),
+        ("model", {"coef_": [1.0]}),
+        ("model.algorithm_", None),
+        ("model.coef_", [[1.0]]),
+        ("guarantee", None),
+        ("guarantee", {"epsilon": 1.0}),
+        ("guarantee.event", {"event": "magic"}),
+    ],
+)
+def test_damaged_model_is_one_clear_error(fitted, run, place, value, line):
+    content = part = json.loads((fitted / "model.json").read_text())
+    *outer, last = place.split(".")
+    for name in outer:
+        part = part[name]
+    part.pop(last)
+    if value is not None:
+        part[last] = value
+    (fitted / "model.json").write_text(json.dumps(content))
+    code, out, err = run(line)
+    assert code == 1
+    assert out == ""
+    assert "This model file is damaged or was edited; use the file discreet wrote." in err
+    assert err.count("\n") == 1
+    assert not (fitted / "p.csv").exists()

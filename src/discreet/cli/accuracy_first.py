@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_output, say, write_json
+from discreet.cli.files import check_outputs, say, write_json
 from discreet.cli.fit import _read
 from discreet.cli.models import MODELS, build
 from discreet.cli.schema import Categorical, Schema
-from discreet.errors import NotCertified
+from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
@@ -51,14 +54,28 @@ def add(verbs: Any) -> None:
     parser.add_argument("data", type=Path, help="CSV file with a header line")
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
-    parser.add_argument("--accuracy", type=float, required=True, help="the target value")
-    parser.add_argument("--metric", choices=METRICS, default="excess-risk")
+    parser.add_argument(
+        "--accuracy", type=float, required=True, help="the value to be met; smaller is better"
+    )
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="excess-risk",
+        help="what --accuracy is about, see below",
+    )
     parser.add_argument("--max-epsilon", type=float, required=True, help="cap that is reserved")
     parser.add_argument(
         "--delta", type=float, default=1e-6, help="0 for pure privacy (default: %(default)g)"
     )
-    parser.add_argument("--confidence", type=float, default=0.9)
-    parser.add_argument("--method", choices=METHODS, default="auto")
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        default=0.9,
+        help="probability that a written model meets --accuracy (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--method", choices=METHODS, default="auto", help="how to stop; default: the cheapest"
+    )
     parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
     parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
@@ -79,16 +96,32 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run, write the model if there is one, and say what it cost."""
-    from discreet import AccuracyFirst
+    from discreet import AccuracyFirst, Budget
     from discreet.adaptive.outcome import unwatched
+    from discreet.checks import between, positive
+    from discreet.cli.cautions import cautions
 
-    for path in (args.out, args.plot):
-        check_output(path)
+    positive("--accuracy", args.accuracy)
+    between("--confidence", args.confidence, 0, 1)
+    if args.validation is not None:
+        between("--validation", args.validation, 0, 1)
+    reserve = Budget(positive("--max-epsilon", args.max_epsilon), args.delta)
+    check_outputs(args.out, args.plot, inputs=(args.data, args.schema))
+    check_picture(args.plot)
     schema = Schema.read(args.schema)
+    label = schema.column(args.target)
+    classes = isinstance(label, Categorical)
+    if isinstance(label, Categorical) and len(label.categories) > 2:
+        raise Incompatible(
+            "accuracy-first is for a target of two categories or a range. Predict one category "
+            "against the rest, or name epsilon and use discreet fit."
+        )
+    if args.method == "certificate" and (classes or args.model not in (None, "ridge")):
+        raise Incompatible("--method certificate is for ridge only. Leave --method out.")
     progress = (lambda message: None) if args.quiet else say
     inner = build(
         args.model,
-        classes=isinstance(schema.column(args.target), Categorical),
+        classes=classes,
         delta=args.delta,
         bounds=schema.bounds(args.target),
         neighbours=schema.neighbours,
@@ -106,37 +139,85 @@ def run(args: argparse.Namespace) -> None:
         random_state=args.seed,
     )
     X, y, total = _read(args.data, schema, args.target, progress)
+    # privacy: under add-remove only the declared size is public
+    for caution in cautions(reserve, schema.n_rows if schema.neighbours == "add-remove" else total):
+        say(caution)
     blanks = schema.missing == "blank" and schema.neighbours == "zero-out"
     if blanks:
         # Rows that count for nothing were left out, so the fit must hold for one more or less.
         inner.set_params(neighbours="add-remove", n_rows=total)
     progress("fitting")
     live = args.progress or (sys.stderr.isatty() and not args.quiet)
-    model.fit(X, y, watch=(lambda step: say(_line(step, args.metric))) if live else unwatched)
+    with naming_options():
+        model.fit(X, y, watch=(lambda step: say(_line(step, args.metric))) if live else unwatched)
     if blanks:
         # privacy: the declared size is the true one, so only zero-out may be claimed
         model.guarantee_ = replace(model.guarantee_, neighbours="zero-out")
+    released = model.outcome_.weights is not None
+    if released:  # before anything that may fail: the budget is spent
+        if blanks:
+            model.estimator_.set_params(neighbours="zero-out", n_rows=None)
+        _write(args.out, model, {"schema": schema.to_dict(), "target": args.target})
+        progress(f"model written to {args.out}")
+    print(model.summary_)
+    print(model.guarantee_)
     if args.plot is not None:
         path_plot(args.plot, model)
         progress(f"path drawn in {args.plot}")
-    print(model.summary_)
-    print(model.guarantee_)
-    missed = "Raise --max-epsilon or allow a larger --accuracy; what was spent stays spent."
-    if model.outcome_.weights is None:
-        raise NotCertified(f"the target was not met, so no model was written. {missed}")
+    if model.status_ != "met":
+        what = (
+            "the model that was written did not meet the target"
+            if released
+            else "the target was not met, so no model was written"
+        )
+        raise NotCertified(
+            f"{what}. Raise --max-epsilon or allow a larger --accuracy; what was spent stays spent."
+        )
+
+
+def _write(path: Path, model: Any, declared: dict[str, Any]) -> None:
     fitted = model.estimator_
     fitted.guarantee_ = model.guarantee_
-    if blanks:
-        fitted.set_params(neighbours="zero-out", n_rows=None)
-    released = {"summary": model.summary_, "steps": [vars(s) for s in model.outcome_.steps]}
-    write_json(
-        args.out,
-        fitted.to_dict()
-        | {"schema": schema.to_dict(), "target": args.target, "accuracy_first": released},
-    )
-    progress(f"model written to {args.out}")
-    if model.status_ != "met":
-        raise NotCertified(f"the model that was written did not meet the target. {missed}")
+    run = {"summary": model.summary_, "steps": [vars(s) for s in model.outcome_.steps]}
+    write_json(path, fitted.to_dict() | declared | {"accuracy_first": run})
+
+
+_OPTIONS = {
+    r"\bmax_epsilon or margin\b": "max_epsilon",  # the margin is no option here
+    r"\bmax_epsilon\b": "--max-epsilon",
+    r"\btarget must\b": "--accuracy must",
+    r"\bThe target needs\b": "This --accuracy needs",
+    r"\blarger target\b": "larger --accuracy",
+    r"\bmethod='([\w-]+)'": r"--method \1",
+    r"\bmetric 'loss' or 'error-rate'": "--metric loss or error-rate",
+    r"\bUse 'loss'": "Use --metric loss",
+    r"^(confidence|delta|validation)\b": r"--\1",
+    r"Leave regularizer and constraint out": "Use --model logistic or ridge",
+}
+"""Parameters of :class:`~discreet.AccuracyFirst` in messages, and the options they come from."""
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Let errors name options of the command line instead of Python parameters."""
+    try:
+        yield
+    except DiscreetError as error:
+        message = str(error)
+        for name, option in _OPTIONS.items():
+            message = re.sub(name, option, message)
+        raise type(error)(message) from None
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that cannot be drawn, before any budget is spent."""
+    if path is None:
+        return
+    from discreet.report.plots import _figure
+
+    formats = _figure().canvas.get_supported_filetypes()
+    if path.suffix[1:].lower() not in formats:
+        raise InvalidParameter(f"--plot must end in one of {', '.join(sorted(formats))}.")
 
 
 def _line(step: Any, metric: str) -> str:

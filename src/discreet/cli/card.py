@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_output, read_model, say
+from discreet.cli.files import check_outputs, read_model, say
 
 _EPILOG = """\
 examples:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     """Make the card from the model file."""
     from discreet.report import card_dict, render
 
-    check_output(args.out)
+    check_outputs(args.out, inputs=(args.model,))
     model, schema, _ = read_model(args.model)
     declared = None if schema is None else schema.to_dict()
     card = card_dict(model, schema=declared, date=args.date)

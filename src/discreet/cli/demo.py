@@ -62,7 +62,12 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder (default: demo)")
     parser.add_argument(
-        "--epsilon", type=float, nargs="+", default=[0.1, 0.3, 1.0, 3.0, 10.0], metavar="E"
+        "--epsilon",
+        type=float,
+        nargs="+",
+        default=[0.1, 0.3, 1.0, 3.0, 10.0],
+        metavar="E",
+        help="budgets to compare (default: 0.1 0.3 1 3 10)",
     )
     parser.add_argument("--fits", type=int, default=15, help="private fits per epsilon")
     parser.add_argument("--seed", type=int, help="repeatable, and therefore NOT private")
@@ -77,11 +82,14 @@ def run(args: argparse.Namespace) -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from discreet import PrivateLogisticRegression
+    from discreet import Budget, PrivateLogisticRegression
     from discreet.checks import integer
     from discreet.report import accuracy_plot, card_dict, render
 
     integer("fits", args.fits)
+    for epsilon in args.epsilon:
+        Budget(epsilon, DELTA)  # refuses a bad one before anything is made
+    args.out.mkdir(parents=True, exist_ok=True)
     data = load_breast_cancer()
     columns = [list(data.feature_names).index(name) for name in RANGES]
     X, X_test, y, y_test = train_test_split(
@@ -117,7 +125,6 @@ def run(args: argparse.Namespace) -> None:
 
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
     print(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
-    args.out.mkdir(parents=True, exist_ok=True)
     declared = SCHEMA.to_dict()
     card = card_dict(shown, schema=declared)
     write_json(args.out / "model.json", shown.to_dict() | {"schema": declared, "target": TARGET})

@@ -1,25 +1,101 @@
-"""Model files with the schema beside the model, and lines of progress."""
+"""Files that are written, model files that are read, and lines of progress."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from discreet.cli.schema import Schema
-from discreet.errors import InvalidParameter
+from discreet.errors import DiscreetError, InvalidData, InvalidParameter
+from discreet.types import Bounds
 
 
 def say(message: str) -> None:
     """Print one line of progress on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    with suppress(BrokenPipeError):  # no model is given up because nobody watches
+        print(message, file=sys.stderr, flush=True)
 
 
-def check_output(path: Path | None) -> None:
-    """Refuse a path that cannot be written, before any budget is spent."""
-    if path is not None and not path.absolute().parent.is_dir():
+def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse files that cannot be written or that hold what is read, before any budget is spent.
+
+    Parameters
+    ----------
+    outputs
+        Files the command writes.
+    inputs
+        Files it reads, none of which may be among the outputs.
+    """
+    taken = [path for path in inputs if path is not None]
+    for path in outputs:
+        if path is None:
+            continue
+        _check_place(path)
+        if not _special(path) and any(_same(path, other) for other in taken):
+            raise InvalidParameter(
+                f"{path} is named twice, so writing it would destroy what it holds. Name another "
+                "file to write."
+            )
+        taken.append(path)
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise InvalidParameter(f"{path} is a folder. Name a file to write.")
+    if _special(path):
+        return
+    place = Path(os.path.realpath(path))
+    if not place.parent.is_dir():
         raise InvalidParameter(f"The folder of {path} does not exist. Make it first.")
+    try:
+        # Tried out rather than asked for: permission bits do not tell of read-only disks.
+        if place.exists():
+            place.open("ab").close()
+        else:
+            tempfile.TemporaryFile(dir=place.parent).close()
+    except OSError:
+        raise InvalidParameter(
+            f"{path} cannot be written. Name a file in a folder you may write to."
+        ) from None
+
+
+def _special(path: Path) -> bool:
+    """Whether the path is a device or a pipe, such as /dev/stdout."""
+    return path.exists() and not path.is_file()
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # not there yet
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """Open a text file that takes the place of ``path`` once it is complete."""
+    if _special(path):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        with part.open("x", encoding="utf-8", newline="") as file:
+            if place.exists():
+                shutil.copymode(place, part)
+            yield file
+        part.replace(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -29,16 +105,25 @@ def write_json(path: Path, content: Any) -> None:
 
 def read_model(path: Path) -> tuple[Any, Schema | None, str]:
     """Return the model in a file, with its schema and target if it was fitted from a CSV."""
-    from discreet import load
+    from discreet.estimators.persistence import DAMAGED, load
 
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise InvalidParameter(f"{path} is not a model file: it is not JSON.") from None
+    except (ValueError, RecursionError):
+        raise InvalidData(f"{path} is not a model file: it is not JSON.") from None
     if not isinstance(content, dict):
-        raise InvalidParameter(f"{path} is not a model file of this library.")
-    schema = content.get("schema")
+        raise InvalidData(f"{path} is not a model file of this library.")
     model = load(path)
-    if schema is None:
+    if content.get("schema") is None:
         return model, None, ""
-    return model, Schema.from_dict(schema), str(content["target"])
+    schema, target = content["schema"], content.get("target")
+    if not isinstance(schema, Mapping) or not isinstance(target, str):
+        raise InvalidData(f"{path}: {DAMAGED}")
+    try:
+        declared = Schema.from_dict(schema)
+        bounds, own = declared.bounds(target), Bounds.of(model.bounds)
+    except DiscreetError:  # its advice is for those who write a schema
+        raise InvalidData(f"{path}: {DAMAGED}") from None
+    if (bounds.features, bounds.label, bounds.classes) != (own.features, own.label, own.classes):
+        raise InvalidData(f"{path}: {DAMAGED}")
+    return model, declared, target

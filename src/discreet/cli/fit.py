@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_output, say, write_json
+from discreet.cli.files import check_outputs, say, write_json
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_budget
 from discreet.cli.schema import Categorical, Schema
@@ -68,11 +68,11 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Fit, write the model, and print its guarantee."""
     from discreet import Budget
+    from discreet.cli.cautions import cautions
     from discreet.report import card_text
 
-    Budget(args.epsilon, args.delta)  # refuses a bad budget before anything is read
-    for path in (args.out, args.card):
-        check_output(path)
+    budget = Budget(args.epsilon, args.delta)  # refuses a bad one before anything is read
+    check_outputs(args.out, args.card, inputs=(args.data, args.schema))
     schema = Schema.read(args.schema)
     if schema.missing == "blank" and args.algorithm == "bolt-on":
         raise Incompatible("bolt-on has no blank rows. Use missing = 'refuse' in the schema.")
@@ -89,6 +89,9 @@ def run(args: argparse.Namespace) -> None:
         random_state=args.seed,
     )
     X, y, total = _read(args.data, schema, args.target, progress)
+    # privacy: under add-remove only the declared size is public
+    for caution in cautions(budget, schema.n_rows if schema.neighbours == "add-remove" else total):
+        say(caution)
     progress("fitting")
     if schema.missing == "blank" and schema.neighbours == "zero-out":
         _fit_without_blanks(model, X, y, total)

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from discreet import __version__
 from discreet.cli import accuracy_first, card, demo, fit, plan, predict
 from discreet.cli.parser import Parser
 from discreet.errors import DiscreetError
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     1
     """
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
     for module in (demo, plan, fit, accuracy_first, predict, card):
         module.add(verbs)
@@ -54,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(leave.code or 0)
     try:
         arguments.run(arguments)
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output left, as head does; nothing more can be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -61,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DiscreetError as error:
         return _fail(f"{type(error).__name__}: {error}")
     except OSError as error:
-        return _fail(f"{error.strerror or 'cannot be read or written'}: {error.filename}")
+        return _fail(
+            f"{error.strerror or 'cannot be read or written'}: {error.filename or 'output'}"
+        )
     except Exception as error:
         if os.environ.get("DISCREET_DEBUG"):
             raise

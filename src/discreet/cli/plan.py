@@ -49,7 +49,11 @@ def add(verbs: Any) -> None:
     parser.add_argument("--classes", type=int, default=2, help="number of classes (default: 2)")
     parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
     parser.add_argument("--target", help="column to predict, with --schema")
-    parser.add_argument("--neighbours", choices=list(NEIGHBOURS), default=None)
+    parser.add_argument(
+        "--neighbours",
+        choices=list(NEIGHBOURS),
+        help="which data sets count as neighbours; default: the schema's, or zero-out",
+    )
     parser.add_argument("--algorithm", default="auto", help="by name; default: auto")
     parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
     parser.set_defaults(run=run)
@@ -57,8 +61,11 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
+    from discreet import Budget
     from discreet.algorithms import describe
+    from discreet.cli.cautions import cautions
 
+    budget = Budget(args.epsilon, args.delta)
     bounds, n_features, classes, neighbours = _public_facts(args)
     model = build(
         args.model,
@@ -73,6 +80,12 @@ def run(args: argparse.Namespace) -> None:
     )
     plan = model.plan(n_features, args.rows)
     print(f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n")
+    fits = model._fits(len(bounds.classes or ()))[1] if classes else 1
+    if fits > 1:
+        print(
+            f"plan of one of {fits} fits, one class against the rest; together epsilon "
+            f"{args.epsilon:g}, delta {args.delta:g}\n"
+        )
     print(describe(plan))
     print("\nwhat epsilon buys\n")
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
@@ -88,6 +101,10 @@ def run(args: argparse.Namespace) -> None:
             f"{SECOND_BEST} what objective perturbation would promise: no bound is known for this\n"
             "  algorithm, which was taken because it usually does better at such sizes."
         )
+    if fits > 1:
+        print(f"Epsilon is that of all {fits} fits together; the other columns are about one fit.")
+    for caution in cautions(budget, args.rows):
+        print(f"\n{caution}")
 
 
 def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:

@@ -7,7 +7,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_output, read_model, say
+from discreet.cli.files import check_outputs, read_model, replacing, say
 from discreet.errors import Incompatible
 
 _EPILOG = """\
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
 
     from discreet.cli.table import read_blocks
 
-    check_output(args.out)
+    check_outputs(args.out, inputs=(args.model, args.data))
     model, schema, target = read_model(args.model)
     if schema is None:
         raise Incompatible(
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     header = [target]
     if args.proba:
         header += [f"p({c})" for c in model.classes_]
-    with args.out.open("w", encoding="utf-8", newline="") as file:
+    with replacing(args.out) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         for block in read_blocks(args.data, schema, target, labelled=False):

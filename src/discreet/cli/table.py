@@ -10,7 +10,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 import numpy as np
 
@@ -42,32 +42,45 @@ def read_blocks(path: Path, schema: Schema, target: str, *, labelled: bool) -> I
     target
         Name of the label column.
     labelled
-        Whether the label column is read.
+        Whether the label column is read, as a fit does. Without it the schema
+        is taken to be a model's own, which cannot be changed any more.
     """
     features, label = schema.features(target), schema.column(target)
     wanted: list[Column] = [*features, label] if labelled else [*features]
+    strict = schema.missing == "refuse"
     for columns in _text_blocks(path, [c.name for c in wanted]):
+        if strict and None in columns[0]:
+            _refuse("A row has more or fewer cells than the first line.", fixed=not labelled)
         cells = dict(zip((c.name for c in wanted), columns, strict=True))
         parts = [c.encode(cells[c.name]) for c in features]
         for column, part in zip(features, parts, strict=True):
-            _refuse(schema, column, ~np.isnan(part[:, 0]))
+            if strict and np.isnan(part[:, 0]).any():
+                _refuse(_unusable(column), fixed=not labelled)
         X = np.hstack(parts)
         good, y = ~np.isnan(X).any(axis=1), None
         if labelled:
             y, usable = label.labels(cells[label.name])
-            _refuse(schema, label, usable)
+            if strict and not usable.all():
+                _refuse(_unusable(label), fixed=not labelled)
             good &= usable
         yield Block(X, y, good)
 
 
-def _refuse(schema: Schema, column: Column, usable: Any) -> None:
-    if schema.missing == "refuse" and not usable.all():
-        what = "a finite number" if hasattr(column, "range") else "a declared category"
+def _unusable(column: Column) -> str:
+    what = "a finite number" if hasattr(column, "range") else "a declared category"
+    return f"Column {column.name!r} has a cell that is missing or not {what}."
+
+
+def _refuse(fault: str, *, fixed: bool) -> NoReturn:
+    if fixed:
         raise InvalidData(
-            f"Column {column.name!r} has a cell that is missing or not {what}. Correct the file "
-            "or the schema, or set missing = \"blank\" in the schema: then a row with such a "
-            "cell counts for nothing."
-        )  # fmt: skip
+            f'{fault} Correct the file. Only a model that was fitted with missing = "blank" '
+            "leaves the prediction of such a row empty."
+        )
+    raise InvalidData(
+        f'{fault} Correct the file or the schema, or set missing = "blank" in the schema: then '
+        "such a row counts for nothing."
+    )
 
 
 def _text_blocks(path: Path, names: Sequence[str]) -> Iterator[list[tuple[str | None, ...]]]:
@@ -86,6 +99,8 @@ def _columns(
 ) -> Iterator[list[tuple[str | None, ...]]]:
     reader = csv.reader(file, strict=True)
     header = [name.strip() for name in next(reader, [])]
+    if not any(header) and next(reader, None) is None:
+        raise InvalidData(f"{path} is empty. Its first line must name the columns.")
     for name in names:
         if header.count(name) != 1:
             many = "more than one column" if name in header else "no column"
@@ -93,10 +108,10 @@ def _columns(
             # so the names found are not shown
             raise InvalidData(
                 f"{path} has {many} {name!r}, which the schema declares. The first line of the "
-                "file must name its columns."
+                "file must name its columns; cells are separated by commas."
             )
     places, width = [header.index(name) for name in names], len(header)
-    unreadable = (None,) * len(names)
+    unreadable = (None,) * len(names)  # too many or too few cells
     rows = (
         tuple(row[j] for j in places) if len(row) == width else unreadable
         for row in reader

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from discreet.accounting import Guarantee
+from discreet.accounting import Budget, Guarantee
 from discreet.errors import InvalidParameter
 from discreet.report.attack import best_guess, detection_rate, odds_factor
 from discreet.types import NEIGHBOURS, Bounds
@@ -72,6 +72,7 @@ def card_dict(
         "guarantee": guarantee.to_dict(),
         "neighbours_mean": NEIGHBOURS[guarantee.neighbours],
         "under": {r: _claim(guarantee, r) for r in NEIGHBOURS if r != guarantee.neighbours},
+        "cautions": _cautions(guarantee),
         "attacker": _attacker_bounds(guarantee),
         "not_protected": list(NOT_PROTECTED),
     }
@@ -120,6 +121,8 @@ def render(card: Mapping[str, Any]) -> str:
             ["The noise came from a seed. Anyone who knows or guesses the seed can remove it, "
              "so nothing below holds for this release. Use it for tests only."],
         )  # fmt: skip
+    if card.get("cautions"):
+        lines += _section("CAUTION", card["cautions"])
     lines += _section("What is promised", _promise(card))
     lines += _section("What an attacker can learn about one row", _attacker(card))
     lines += _section("Under other neighbour relations", _relations(card))
@@ -146,6 +149,13 @@ def _model_facts(model: Any) -> dict[str, Any]:
     if hasattr(model, "feature_names_in_"):
         facts["feature_names"] = [str(name) for name in model.feature_names_in_]
     return facts
+
+
+def _cautions(guarantee: Guarantee) -> list[str]:
+    epsilon, delta = guarantee.reserved or (guarantee.epsilon, guarantee.delta)
+    if delta >= 1:  # of a composition
+        return ["delta is not below 1, so nothing is promised."]
+    return list(Budget(epsilon, delta).remarks()) if epsilon > 0 else []
 
 
 def _attacker_bounds(guarantee: Guarantee) -> dict[str, float | None]:

@@ -1,0 +1,124 @@
+"""``discreet accuracy-first``: what is paid for is kept, and messages name options."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from discreet import load
+from discreet.cli import accuracy_first
+
+FIRST = "accuracy-first data.csv --target rich --schema schema.toml --out model.json"
+EASY = f"{FIRST} --accuracy 0.2 --max-epsilon 20"
+
+
+def test_model_picture_and_cost(folder, run):
+    code, out, err = run(f"{EASY} --plot path.png --seed 1")
+    assert code == 0
+    assert "Meets excess risk 0.2" in out
+    assert err.splitlines()[-2:] == ["model written to model.json", "path drawn in path.png"]
+    assert (folder / "path.png").stat().st_size > 1000
+    assert f"epsilon = {load('model.json').guarantee_.epsilon:.6g}" in out
+    assert json.loads((folder / "model.json").read_text())["target"] == "rich"
+    assert run("predict model.json data.csv --out p.csv")[0] == 0
+
+
+def test_model_survives_readers_that_left(folder):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *EASY.split(), "--progress"],
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},  # so that the first line fails
+        check=False,
+    )
+    os.close(theirs)
+    assert done.returncode == 1
+    assert load("model.json").guarantee_.secure
+
+
+def test_model_survives_a_picture_that_fails(folder, run, monkeypatch):
+    def broken(path, model):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(accuracy_first, "path_plot", broken)
+    code, out, err = run(f"{EASY} --plot path.png")
+    assert code == 1
+    assert "No space left" in err
+    assert "Meets excess risk" in out
+    load("model.json")
+
+
+@pytest.mark.parametrize("spell", ["--plot path.png", "--plot path.xyz", "--plot path"])
+def test_picture_that_cannot_be_drawn_is_refused_before_the_data_is_read(
+    folder, run, monkeypatch, spell
+):
+    if spell.endswith("png"):
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, _, err = run(f"{EASY} {spell}")
+    assert code == 1
+    assert ("discreet[plot]" if spell.endswith("png") else "--plot must end in") in err
+    assert "reading" not in err
+
+
+def test_missed_target_is_priced_and_leaves_no_model(folder, run):
+    tested = f"{FIRST} --metric loss --accuracy 0.3 --max-epsilon 20 --plot path.png"
+    code, out, err = run(f"{tested} --seed 1")
+    assert code == 1
+    assert "was spent and no model was released" in out
+    assert "no model was written. Raise --max-epsilon" in err
+    assert not (folder / "model.json").exists()
+    assert (folder / "path.png").exists()
+    code, out, err = run(f"{tested} --seed 1 --release-last")
+    assert code == 1
+    assert "the model that was written did not meet the target" in err
+    load("model.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--accuracy 0 --max-epsilon 1", "--accuracy must be finite and positive"),
+        ("--accuracy 0.1 --max-epsilon -1", "--max-epsilon must be finite and positive"),
+        ("--accuracy 0.1 --max-epsilon 1 --confidence 2", "--confidence must lie strictly"),
+        ("--accuracy 0.1 --max-epsilon 1 --validation 2", "--validation must lie strictly"),
+        ("--accuracy 0.1 --max-epsilon 1 --method certificate", "--method certificate is for"),
+        ("--accuracy 0.1 --max-epsilon 1 --delta 1", "delta must be below 1"),
+    ],
+)
+def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, message):
+    code, _, err = run(f"{FIRST} {options}")
+    assert code == 1
+    assert message in err
+    assert "reading" not in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--accuracy 2 --metric error-rate --max-epsilon 1", "--accuracy must lie between 0 and 1"),
+        ("--accuracy 0.001 --max-epsilon 0.01", "or use --method noise-reduction"),
+        ("--accuracy 0.1 --max-epsilon 0.01 --metric loss", "Raise --max-epsilon, or allow"),
+        ("--accuracy 0.1 --max-epsilon 1 --metric loss --method doubling", "Use --method noise-"),
+        ("--accuracy 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
+        ("--accuracy 0.1 --max-epsilon 1e-4 --method doubling", "more than --max-epsilon."),
+    ],
+)
+def test_messages_name_options(folder, run, options, message):
+    code, _, err = run(f"{FIRST} {options} --quiet")
+    assert code == 1
+    assert message in err
+    assert not any(name in err for name in ("max_epsilon", "method=", "metric '", "margin"))
+    assert not (folder / "model.json").exists()
+
+
+def test_more_than_two_categories_are_refused_before_the_data_is_read(folder, run):
+    schema = (folder / "schema.toml").read_text().replace('"yes"]', '"yes", "very"]')
+    (folder / "schema.toml").write_text(schema)
+    code, _, err = run(EASY)
+    assert code == 1
+    assert "two categories" in err
+    assert "reading" not in err

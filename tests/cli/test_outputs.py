@@ -1,0 +1,138 @@
+"""What is written: never over what is read, and only where it can be written."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from discreet.cli.files import check_outputs, replacing
+from discreet.errors import InvalidParameter
+
+FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --quiet"
+FIRST = (
+    "accuracy-first data.csv --target rich --schema schema.toml --accuracy 0.2 --max-epsilon 20"
+    " --quiet"
+)
+
+
+@pytest.fixture
+def fitted(folder, run):
+    assert run(f"{FIT} --out model.json")[0] == 0
+    (folder / "models").mkdir()
+    (folder / "link.csv").symlink_to("data.csv")
+    os.link(folder / "data.csv", folder / "hard.csv")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{FIT} --out data.csv",
+        f"{FIT} --out models/../data.csv",
+        f"{FIT} --out link.csv",
+        f"{FIT} --out hard.csv",
+        f"{FIT} --out schema.toml",
+        f"{FIT} --out models",
+        f"{FIT} --out new.json --card data.csv",
+        f"{FIT} --out new.json --card schema.toml",
+        f"{FIT} --out new.json --card models/../new.json",
+        f"{FIT} --out new.json --card models",
+        f"{FIRST} --out data.csv",
+        f"{FIRST} --out schema.toml",
+        f"{FIRST} --out models",
+        f"{FIRST} --out new.json --plot data.csv",
+        f"{FIRST} --out new.json --plot new.json",
+        "predict model.json data.csv --out model.json",
+        "predict model.json data.csv --out data.csv",
+        "predict model.json data.csv --out models",
+        "card model.json --out model.json",
+        "card model.json --out models",
+    ],
+)
+def test_nothing_that_is_read_is_overwritten(fitted, run, monkeypatch, line):
+    before = {path: path.read_bytes() for path in fitted.iterdir() if path.is_file()}
+    with monkeypatch.context() as patch:
+        # Refused before anything is read.
+        patch.setattr(Path, "read_text", lambda *_, **__: pytest.fail("a file was read"))
+        code, out, err = run(line)
+    assert code == 1
+    assert out == ""
+    assert "Name a" in err
+    assert err.count("\n") == 1
+    assert before == {path: path.read_bytes() for path in fitted.iterdir() if path.is_file()}
+
+
+def test_earlier_results_may_be_written_again(fitted, run):
+    assert run(f"{FIT} --out model.json --card card.txt")[0] == 0
+    for _ in range(2):
+        assert run("predict model.json data.csv --out p.csv")[0] == 0
+        assert run("card model.json --out card.txt")[0] == 0
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_unwritable_places_are_refused_before_the_data_is_read(folder, run, monkeypatch, there):
+    def denied(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    if there:
+        (folder / "model.json").write_text("")
+        monkeypatch.setattr(Path, "open", denied)
+    else:
+        monkeypatch.setattr("tempfile.TemporaryFile", denied)
+    code, _, err = run(f"{FIT} --out model.json")
+    assert code == 1
+    assert "model.json cannot be written" in err
+
+
+def test_checking_leaves_no_trace(tmp_path):
+    (tmp_path / "old").write_text("kept")
+    check_outputs(tmp_path / "old", tmp_path / "new", None, inputs=(tmp_path / "other", None))
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text() == "kept"
+    with pytest.raises(InvalidParameter, match=r"folder of .* does not exist"):
+        check_outputs(tmp_path / "nowhere" / "new")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "new")
+    with pytest.raises(InvalidParameter, match=r"folder of .* does not exist"):
+        check_outputs(tmp_path / "dangling")
+
+
+def test_devices_are_written_to_and_not_replaced():
+    null = Path(os.devnull)
+    check_outputs(null, null, inputs=(null,))
+    with replacing(null) as file:
+        file.write("gone")
+    assert not null.is_file()
+
+
+def test_a_file_is_replaced_only_when_complete(tmp_path):
+    path, link = tmp_path / "out.csv", tmp_path / "link.csv"
+    path.write_text("old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+
+    def interrupted():
+        with replacing(link) as file:
+            file.write("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "old"
+    with replacing(link) as file:
+        file.write("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert {p.name for p in tmp_path.iterdir()} == {"out.csv", "link.csv"}
+
+
+def test_failed_predictions_leave_what_was_there(fitted, run, rows):
+    rows[-1][1] = ""
+    (fitted / "new.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+    names = {path.name for path in fitted.iterdir()}
+    assert run("predict model.json new.csv --out p.csv")[0] == 1
+    assert {path.name for path in fitted.iterdir()} == names
+    (fitted / "p.csv").write_text("earlier")
+    assert run("predict model.json new.csv --out p.csv")[0] == 1
+    assert (fitted / "p.csv").read_text() == "earlier"
