@@ -2,8 +2,9 @@
 
 ``python benchmarks/few_rows.py`` fits both on artificial problems and writes
 ``results/few_rows.json``: the mean excess of the logistic loss over that of an unpenalised fit,
-over seeds. The problems played no part in choosing the constants of the default with a delta.
-Those of the default without one (where and how far slopes are capped) were chosen on them.
+over seeds. The problems played no part in choosing the constants of the default with a delta;
+others with the same laws of rows did (where gradients are clipped, see README.md). Those of the
+default without one (where and how far slopes are capped) were chosen on them.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import platform
 import subprocess
 import tempfile
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,7 @@ def run(args: argparse.Namespace) -> None:
             np.savez(data, X=problem.X_train, y=problem.y_train)
             for key in args.methods:
                 method = METHODS[key].on(n)
+                method = replace(method, seeds=args.seeds or method.seeds)
                 result: Row = {"problem": name, "method": key, "rows": []}
                 result["config"] = {
                     "relation": method.relation,
@@ -254,7 +256,7 @@ def plot(args: argparse.Namespace) -> None:
     table = [line for line in summarise(args.results) if "excess" in line]
     for name in dict.fromkeys(line["problem"] for line in table):
         lines = [line for line in table if line["problem"] == name]
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
         for key in dict.fromkeys(line["method"] for line in lines):
             mine = [line for line in lines if line["method"] == key]
             style = {
@@ -267,7 +269,8 @@ def plot(args: argparse.Namespace) -> None:
         left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="excess empirical risk")
         right.set(xscale="log", xlabel="epsilon", ylabel="test accuracy")
         right.axhline(lines[0]["non_private_accuracy"], color="grey", linewidth=1)
-        right.legend(fontsize=8)
+        handles = right.get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=8)
         figure.suptitle(name)
         figure.savefig(args.results / f"{name}.png", dpi=120)
         plt.close(figure)
@@ -282,6 +285,7 @@ def main() -> None:
     step.add_argument("--data", help="directory of the data sets (or DISCREET_DATA)")
     step.add_argument("--problems", nargs="+", choices=PROBLEMS, default=DEFAULT_PROBLEMS)
     step.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    step.add_argument("--seeds", type=int, help="fits of the leading settings; see methods.py")
     step.set_defaults(act=run)
     steps.add_parser("analyse", help="write table.csv and table.md").set_defaults(act=analyse)
     steps.add_parser("plot", help="write one PNG per problem").set_defaults(act=plot)

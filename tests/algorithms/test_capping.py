@@ -1,6 +1,9 @@
-"""Capped slopes are used by public facts only, and where they help."""
+"""Capped gradients are used by public facts only, and where they help."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,8 +11,9 @@ import pytest
 from discreet import Bounds, Budget, PrivateLogisticRegression
 from discreet.algorithms import ObjectivePerturbation, Problem
 from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.capping import PLENTY_OF_ROWS, SAVED, capped, capped_objective
+from discreet.algorithms.capping import LEAST, PLENTY_OF_ROWS, SAVED, capped, capped_objective
 from discreet.losses import CappedLogistic, Logistic
+from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.sets import L2Ball
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
@@ -20,21 +24,44 @@ def problem(n_rows: int | None, **changes: object) -> Problem:
     return Problem(**(settings | {"n_rows": n_rows} | changes))  # type: ignore[arg-type]
 
 
-def test_the_cap_rises_with_the_rows_until_there_is_none() -> None:
-    caps = []
-    for n in (100, 1000, 10_000, 40_000):
-        task = capped(problem(n), Budget(1.0))
-        assert task is not None
-        assert isinstance(task.loss, CappedLogistic)
-        caps.append(task.loss.cap)
-    assert caps == sorted(caps)
-    assert 0.5 <= caps[0] < caps[-1] <= 0.7
-    assert rows_against_noise(problem(10**6), Budget(1.0)) > PLENTY_OF_ROWS
-    assert capped(problem(10**6), Budget(1.0)) is None
+def clip(n_rows: int, budget: Budget) -> float:
+    task = capped(problem(n_rows), budget)
+    assert task is not None
+    assert isinstance(task.loss, CalibratedLogistic)
+    return task.loss.clip
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6)])
+def test_the_clip_rises_with_the_rows_until_there_is_none(budget: Budget) -> None:
+    clips = [clip(n, budget) for n in (10, 1000, 4000, 20_000)]
+    assert all(a < b for a, b in pairwise(clips))
+    assert clips[0] == pytest.approx(LEAST, abs=0.001)
+    assert clips[-1] == pytest.approx(0.7)
+    assert rows_against_noise(problem(10**6), budget) > PLENTY_OF_ROWS
+    assert capped(problem(10**6), budget) is None
+
+
+def test_the_clip_is_in_units_of_the_row_norm() -> None:
+    task = capped(problem(1000, bounds=Bounds(row_norm=3.0, classes=(0, 1))), Budget(1.0))
+    assert task is not None
+    assert task.terms.lipschitz == pytest.approx(3.0 * clip(1000, Budget(1.0)))
 
 
 def test_a_secret_size_caps_nothing() -> None:
     assert capped(problem(None, neighbours="add-remove"), Budget(1.0)) is None
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_a_cap_for_each_row_costs_what_one_cap_for_all_does(neighbours: str) -> None:
+    task = problem(4000, n_features=60, neighbours=neighbours)
+    plan = capped_objective(task, Budget(1.0))
+    assert plan is not None
+    assert isinstance(plan.problem.loss, CalibratedLogistic)
+    one = replace(task, loss=CappedLogistic(cap=plan.problem.loss.clip))
+    same = ObjectivePerturbation().plan(one, Budget(1.0))
+    assert plan.scale == pytest.approx(same.scale, rel=1e-5)
+    assert plan.strength == pytest.approx(same.strength, rel=1e-5)
+    assert plan.strength >= same.strength
 
 
 def test_where_no_noise_is_saved_nothing_is_capped() -> None:
@@ -51,7 +78,7 @@ def test_only_the_plain_model_with_auto_is_capped() -> None:
         model = PrivateLogisticRegression(epsilon=1.0, delta=0.0, bounds=BINARY, **settings)
         return model.plan(60, 1000).problem.loss
 
-    assert isinstance(loss(), CappedLogistic)
+    assert isinstance(loss(), CalibratedLogistic)
     for settings in (
         {"algorithm": "objective-perturbation"},
         {"C": 1.0},
@@ -92,7 +119,7 @@ def test_the_guarantee_is_the_budget(neighbours: str) -> None:
         epsilon=0.5, delta=0.0, bounds=BINARY, neighbours=neighbours, n_rows=300, random_state=0
     )
     X = np.random.default_rng(0).normal(size=(300, 40))
-    assert isinstance(model.plan(40, 300).problem.loss, CappedLogistic)
+    assert isinstance(model.plan(40, 300).problem.loss, CalibratedLogistic)
     guarantee = model.fit(X, (X[:, 0] > 0).astype(int)).guarantee_
     assert (guarantee.epsilon, guarantee.delta) == (0.5, 0.0)
     assert guarantee.event.delta(0.5) == 0.0

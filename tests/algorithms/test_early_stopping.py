@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,12 +13,14 @@ from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.base import rows_against_noise
 from discreet.algorithms.capping import PLENTY_OF_ROWS
 from discreet.algorithms.early_stopping import LEAST_RATE, early_stopping
+from discreet.algorithms.noisy_gradient import NoisyGradientPlan
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import CappedLogistic, Logistic
+from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.noise import Seeded
-from discreet.types import Bounds
+from discreet.types import Array, Bounds
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 BUDGET = Budget(1.0, 1e-6)
@@ -80,8 +84,8 @@ def test_a_hidden_state_has_no_momentum() -> None:
 def test_the_plan_keeps_the_budget(n_rows: int, epsilon: float, neighbours: str) -> None:
     plan = early_stopping(problem(n_rows, 120, neighbours), Budget(epsilon, 1e-6))
     assert plan is not None
-    assert isinstance(plan.problem.loss, CappedLogistic)
-    assert plan.clip == pytest.approx(plan.problem.loss.cap)
+    assert isinstance(plan.problem.loss, CalibratedLogistic)
+    assert plan.clip == plan.problem.loss.clip
     assert epsilon_at(plan.event, 1e-6) <= epsilon * (1 + 1e-6)
     assert plan.sampler.rate == 1.0 or plan.sampler.rate >= LEAST_RATE * 0.999
 
@@ -108,6 +112,41 @@ def test_steps_stay_stable_when_all_rows_are_alike() -> None:
         epsilon=1.0, bounds=BINARY, fit_intercept=False, random_state=3
     ).fit(X, y)
     assert model.coef_[0, 0] == pytest.approx(np.log(3), abs=0.25)
+
+
+def test_a_clip_below_half_changes_nothing_for_rows_as_long_as_the_bound() -> None:
+    def weights(clip: float, step: float) -> Array:
+        task = replace(problem(), loss=CalibratedLogistic(clip=clip))
+        config = NoisyGradient(steps=40, step=step, momentum=0.5, rule="smooth")
+        return config.plan(task, BUDGET).run(data(400, 3), Seeded(1)).weights
+
+    np.testing.assert_allclose(weights(0.25, 0.02), weights(0.5, 0.01), rtol=1e-6)
+    assert np.abs(weights(0.7, 0.01) - weights(0.5, 0.01)).max() > 1e-3
+
+
+def test_short_rows_are_fitted_better_than_with_one_cap_for_all() -> None:
+    rng = np.random.default_rng(8)
+    n, p = 4000, 20
+    X = rng.normal(size=(n, p))
+    X *= (rng.uniform(0.2, 1.0, n) / np.linalg.norm(X, axis=1))[:, None]
+    y = (rng.random(n) < 1 / (1 + np.exp(-X @ (20 * rng.normal(size=p) / np.sqrt(p))))).astype(int)
+    plan = early_stopping(problem(n, p), Budget(0.5, 1e-6))
+    assert plan is not None
+    same_cap = replace(plan.problem, loss=CappedLogistic(cap=0.5))
+    pace = 2.0 * plan.clip
+    assert plan.config.step is not None
+    step = plan.config.step * pace
+    other = replace(plan.config, step=step).plan(same_cap, plan.budget)
+    assert other.event == plan.event
+
+    def risk(chosen: NoisyGradientPlan) -> float:
+        total = 0.0
+        for seed in range(4):
+            w = chosen.run(ArraySource(X, y), Seeded(seed)).weights
+            total += float(np.logaddexp(0.0, -(2 * y - 1) * (X @ w)).mean()) / 4
+        return total
+
+    assert risk(plan) < risk(other) - 0.005
 
 
 def test_it_beats_objective_perturbation_where_noise_dominates() -> None:

@@ -1,9 +1,9 @@
-"""When slopes of a logistic regression are worth capping, by public facts.
+"""How far gradients of a logistic regression are worth capping, by public facts.
 
-Where noise is the problem, :class:`~discreet.losses.CappedLogistic` needs less
-of it for nearly the same curvature. With rows in plenty the logistic loss
-itself is better: its minimiser has the least logistic risk also where the
-model is wrong.
+Where noise is the problem, a loss whose gradients are capped row by row
+(:class:`~discreet.losses.calibrated_logistic.CalibratedLogistic`) needs less of it for
+nearly the same curvature. With rows in plenty the logistic loss itself is
+better: its minimiser has the least logistic risk also where the model is wrong.
 """
 
 from __future__ import annotations
@@ -16,58 +16,74 @@ from discreet.algorithms.objective_perturbation import (
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
 )
-from discreet.losses import CappedLogistic
+from discreet.losses import CalibratedLogistic
 
 PLENTY_OF_ROWS = 4 * ENOUGH_ROWS
 """Rows against noise above which nothing is capped."""
 
+LEAST = 0.25
+"""Clip of gradients, in row norms, where noise drowns the rows."""
+
+LEAST_PERTURBED = 0.6
+"""The same for objective perturbation."""
+
 MOST = 0.7
-"""Cap where rows are just enough."""
+"""Either of them where rows are just enough."""
 
 SAVED = 0.9
 """Part of the noise that objective perturbation may keep for capping to be worth it."""
 
 
-def capped(problem: Problem, budget: Budget, *, least: float = 0.5) -> Problem | None:
-    """Return the logistic problem with capped slopes, or None where rows are plenty.
+def capped(
+    problem: Problem, budget: Budget, *, least: float = LEAST, power: int = 1
+) -> Problem | None:
+    """Return the logistic problem with capped gradients, or None where rows are plenty.
+
+    Among rows as long as the bound a clip below half of it changes nothing but
+    the scale. Shorter rows count more than those, at most one over the clip
+    times: less noise for the same curvature, but bias where the model is wrong,
+    so the clip rises as noise becomes less. The rule was chosen on artificial
+    problems (``benchmarks/README.md``).
 
     Parameters
     ----------
     problem, budget
         Public facts.
     least
-        Cap where noise drowns the rows.
+        Clip in row norms where noise drowns the rows.
+    power
+        How it rises with rows against noise.
 
     Examples
     --------
     >>> from discreet.losses import Logistic
     >>> from discreet.types import Bounds
-    >>> def cap(rows):
+    >>> def clip(rows):
     ...     problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                       n_features=100, n_rows=rows)
-    ...     found = capped(problem, Budget(1.0))
-    ...     return found and round(found.loss.cap, 3)
-    >>> cap(1000), cap(30_000), cap(100_000), cap(1_000_000)
-    (0.5, 0.571, 0.7, None)
+    ...     found = capped(problem, Budget(0.1, 1e-6))
+    ...     return found and round(found.loss.clip, 3)
+    >>> clip(1000), clip(100_000), clip(300_000), clip(1_000_000)
+    (0.252, 0.498, 0.7, None)
     """
     ratio = rows_against_noise(problem, budget)
     if problem.n_rows is None or ratio > PLENTY_OF_ROWS:
         return None
-    cap = least + (MOST - least) * min(1.0, ratio / ENOUGH_ROWS) ** 2
-    return replace(problem, loss=CappedLogistic(cap=cap))
+    part = least + (MOST - least) * min(1.0, ratio / ENOUGH_ROWS) ** power
+    return replace(problem, loss=CalibratedLogistic(clip=part * problem.row_norm))
 
 
 def capped_objective(
     problem: Problem, budget: Budget, norm_guess: float | None = None
 ) -> ObjectivePerturbationPlan | None:
-    """Return the plan of objective perturbation with capped slopes, or None.
+    """Return the plan of objective perturbation with capped gradients, or None.
 
-    A small cap has more curvature in one record, so privacy asks for a stronger
-    ridge; the cap is therefore a little larger here, and none where it saves
+    A small clip leaves more curvature in one record, so privacy asks for a
+    stronger ridge; the clip is therefore larger here, and none where it saves
     too little noise. Constants were chosen on the problems of
     ``benchmarks/few_rows.py``.
     """
-    surrogate = capped(problem, budget, least=0.6)
+    surrogate = capped(problem, budget, least=LEAST_PERTURBED, power=2)
     if surrogate is None:
         return None
     algorithm = ObjectivePerturbation(norm_guess=norm_guess)

@@ -2,7 +2,7 @@
 
 With few rows for the budget, what matters is not to chase noise. Gradient
 descent stopped early leaves weak directions of the data alone, at less bias in
-the strong ones than a ridge term of the same effect; and capping the slope, in
+the strong ones than a ridge term of the same effect; and capping gradients, in
 the way that keeps logits calibrated, lessens the noise. Both only pay when
 noise is the problem, which public facts tell: the number of rows against the
 noise a sum of gradients must carry. Momentum makes a few hundred steps go as
@@ -71,13 +71,15 @@ def early_stopping(
         guess = NORM_GUESS / norm * max(0.25, plenty**0.75)
     else:
         guess = positive("norm_guess", norm_guess)
-    usual = 0.1 * n * norm**2 / p
+    # Gradients of the longest rows start at half their norm; a smaller clip slows these down.
+    pace = min(1.0, 2.0 * surrogate.terms.lipschitz / problem.terms.lipschitz)
+    usual = 0.1 * pace * n * norm**2 / p
     patience = min(max((1.25 * ratio / ENOUGH_ROWS) ** 2, 1.0), PATIENCE)
     # No further than where noise alone would carry the weights to the guessed norm.
     time = min(guess * ratio / (n * surrogate.terms.lipschitz), patience * TIME / usual)
     # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature, 1/4 a row at most
     # where it starts.
-    stable = 2.0 * (1.0 + MOMENTUM) / (1.0 - MOMENTUM) / (0.25 * n * norm**2)
+    stable = 2.0 * (1.0 + MOMENTUM) / (1.0 - MOMENTUM) / (0.25 * pace * n * norm**2)
     steps = max(FEWEST, math.ceil(time / stable))
     rate = max(WORK / (n * p * steps), LEAST_RATE)
     settings = NoisyGradient(

@@ -1,6 +1,7 @@
 """Losses of a prediction ``z = <x, w>``; one line in ``LOSSES`` registers a new one."""
 
 from discreet.losses.base import Loss, Regularity
+from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.losses.capped_logistic import CappedLogistic
 from discreet.losses.clipped import Clipped
 from discreet.losses.distance import Absolute, EuclideanDistance
@@ -36,6 +37,7 @@ LOSSES: dict[str, Loss] = {
 __all__ = [
     "LOSSES",
     "Absolute",
+    "CalibratedLogistic",
     "CappedLogistic",
     "Clipped",
     "EuclideanDistance",
