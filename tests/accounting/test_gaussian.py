@@ -13,7 +13,7 @@ from discreet.accounting import (
     gaussian_delta,
     gaussian_multiplier,
 )
-from discreet.accounting.gaussian import least
+from discreet.accounting.gaussian import least, least_within
 from discreet.errors import InvalidParameter
 
 SHIFTS = [1e-6, 1e-3, 0.03, 0.0999, 0.1, 0.25, 1.0, 3.0, 12.0]
@@ -115,3 +115,21 @@ def test_bad_curve_arguments_are_refused() -> None:
         gaussian_delta(math.nan, 1.0)
     with pytest.raises(InvalidParameter):
         folded_delta(1.0, -1.0)
+
+
+@pytest.mark.parametrize("bound", [1e-12, 1e-6, 0.3])
+def test_the_quick_search_finds_what_halving_finds_from_the_feasible_side(bound: float) -> None:
+    for value in (
+        lambda v: gaussian_delta(1.0, 1 / v),
+        lambda v: min(1.0, round(3.0 / v**3, 14)),  # a rounded curve, flat in places
+        lambda v: float(v < 7.0),  # a step
+    ):
+        slow = least(lambda v, value=value: value(v) <= bound)
+        quick = least_within(value, bound)
+        assert value(quick) <= bound
+        assert quick == pytest.approx(slow, rel=1e-3 if value(1.0) == 1.0 else 1e-12)
+
+
+def test_the_quick_search_says_when_nothing_will_do() -> None:
+    assert least_within(lambda v: 1.0, 0.5, limit=1e6) == math.inf
+    assert least_within(lambda v: 0.0, 0.5) < 1e-290

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import erf, erfcx, log_ndtr, ndtr
 
 from discreet.checks import between, nonnegative, positive
@@ -132,6 +133,33 @@ def least(
             break
         low, high = (low, middle) if feasible(middle) else (middle, high)
     return high
+
+
+def least_within(value: Callable[[float], float], bound: float, *, limit: float = 1e300) -> float:
+    """Return the smallest positive number whose value is within a bound, from the feasible side.
+
+    ``value`` must fall. It takes far fewer evaluations than :func:`least`, which
+    only asks whether a number is feasible.
+
+    >>> round(least_within(lambda v: 2 / v, 0.5), 12)
+    4.0
+    """
+    high = least(lambda v: value(v) <= bound, limit, accuracy=3.0)
+    if math.isinf(high):
+        return high
+
+    def over(log: float) -> float:
+        return math.log(max(value(math.exp(log)), 1e-320)) - math.log(bound)
+
+    ends = math.log(high) - math.log(4.0), math.log(high)
+    if over(ends[0]) <= 0.0:
+        return high
+    found = math.exp(brentq(over, *ends, xtol=1e-15, rtol=1e-15))
+    # privacy: the root of a rounded curve may lie on either side; what is returned is feasible.
+    nudge = 1e-15
+    while not value(found) <= bound:
+        found, nudge = min(found * (1.0 + nudge), high), 2.0 * nudge
+    return found
 
 
 def gaussian_multiplier(epsilon: float, delta: float) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.accounting.curves import anchored, folded_rdp, kinked_rdp, through_common
 from discreet.accounting.events import Curve, register
-from discreet.accounting.gaussian import folded_profile, gaussian_profile, least
+from discreet.accounting.gaussian import folded_profile, gaussian_profile, least_within
 from discreet.accounting.terms import LossTerms
 from discreet.checks import between, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
@@ -148,11 +148,11 @@ class Mode(ABC):
         self.event(terms, terms.lipschitz, strength, neighbours)
         needed = self.needed(terms, epsilon, neighbours)
 
-        def feasible(ratio: float) -> bool:
-            event = self.event(terms, ratio * terms.lipschitz, strength, neighbours)
-            return event.delta(epsilon) <= delta
+        def achieved(ratio: float) -> float:
+            return self.event(terms, ratio * terms.lipschitz, strength, neighbours).delta(epsilon)
 
-        found = math.inf if strength < needed * (1 - 1e-12) else least(feasible, limit=1e12)
+        low = strength < needed * (1 - 1e-12)
+        found = math.inf if low else least_within(achieved, delta, limit=1e12)
         if math.isinf(found):
             raise BudgetTooSmall(
                 f"Strength {strength:.6g} leaves no room at epsilon {epsilon:g} in mode "
