@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +26,11 @@ NEIGHBOURS: dict[str, str] = {
 
 Interval: TypeAlias = tuple[float, float]
 
+_FEATURES = (
+    "features must be one pair (low, high) for all features, or a list with one pair for each, "
+    "e.g. features=[(0, 120), (40, 200)]."
+)
+
 
 def interval(name: str, value: object) -> Interval:
     """Return ``value`` as a pair of floats with ``low < high``.
@@ -43,6 +48,33 @@ def interval(name: str, value: object) -> Interval:
     return low, high
 
 
+def _labels(value: object) -> tuple[Any, ...]:
+    """Return the classes of a label as plain values."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidParameter("classes must be a list of labels, e.g. classes=('no', 'yes').")
+    labels = tuple(c.item() if isinstance(c, np.generic) else c for c in value)
+    if any(not isinstance(c, Hashable) or isinstance(c, tuple) for c in labels):
+        raise InvalidParameter("classes must hold labels, not lists of them.")
+    if any(c is None or c != c for c in labels):
+        raise InvalidParameter("classes must not hold missing values. Give them a label instead.")
+    if len(set(labels)) != len(labels) or len(labels) < 2:
+        raise InvalidParameter("classes must hold at least two different labels.")
+    return labels
+
+
+def _ranges(value: object) -> tuple[Interval, ...] | Interval:
+    """Return one range for all features, or one for each."""
+    if isinstance(value, str | bytes | Set) or not isinstance(value, Iterable):
+        raise InvalidParameter(_FEATURES)
+    given = tuple(value)
+    numbers = [isinstance(v, int | float | np.number) for v in given]
+    if len(given) == 2 and all(numbers):
+        return interval("features", given)
+    if not given or any(numbers):
+        raise InvalidParameter(_FEATURES)
+    return tuple(interval(f"features[{j}]", v) for j, v in enumerate(given))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """What is declared about the rows before any of them is read.
@@ -57,14 +89,17 @@ class Bounds:
         Longer rows are scaled down.
     features
         Range of every feature in the user's units: one ``(low, high)`` pair
-        for all features, or one pair per feature. Features are mapped to
-        ``[-1, 1]`` inside and coefficients come back in the user's units.
+        for all features, or one pair per feature, in their order or by the names
+        of the columns: ``{"age": (17, 90), "size": (40, 200)}``. Features are
+        mapped to ``[-1, 1]`` inside and coefficients come back in the user's units.
     label
         Range ``(low, high)`` of the label of a regression.
     classes
         Every class a label may have.
     weight
         Largest weight a row may carry.
+    names
+        Column of every range; a mapping of ``features`` sets it.
 
     Examples
     --------
@@ -79,6 +114,7 @@ class Bounds:
     label: Interval | None = None
     classes: tuple[Any, ...] | None = None
     weight: float = 1.0
+    names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -90,16 +126,49 @@ class Bounds:
         if self.label is not None:
             put("label", interval("label", self.label))
         if self.classes is not None:
-            classes = tuple(c.item() if isinstance(c, np.generic) else c for c in self.classes)
-            if len(set(classes)) != len(classes) or len(classes) < 2:
-                raise InvalidParameter("classes must hold at least two different labels.")
-            put("classes", classes)
-        if self.features is not None:
-            given: Sequence[Any] = tuple(self.features)
-            if len(given) == 2 and all(isinstance(v, int | float | np.number) for v in given):
-                put("features", interval("features", given))
-            else:
-                put("features", tuple(interval(f"features[{j}]", v) for j, v in enumerate(given)))
+            put("classes", _labels(self.classes))
+        features: object = self.features
+        if isinstance(features, Mapping):
+            put("names", tuple(features))
+            pairs = [interval(f"features[{name!r}]", pair) for name, pair in features.items()]
+            put("features", tuple(pairs))
+        elif features is not None:
+            put("features", _ranges(features))
+        if self.names is not None:
+            put("names", self._checked_names(self.names))
+
+    def _checked_names(self, names: Iterable[str]) -> tuple[str, ...]:
+        given = () if isinstance(names, str) else tuple(names)
+        different = len(set(map(str, given))) == len(given) > 0
+        if not (different and all(isinstance(name, str) for name in given)):
+            raise InvalidParameter("bounds.names must be different names of columns, as text.")
+        if self.features is None or self.ranges(len(given)) != self.features:
+            raise InvalidParameter("bounds.names needs bounds.features with one range per name.")
+        return given
+
+    def in_order(self, names: Sequence[str] | None) -> Bounds:
+        """Return bounds whose ranges stand in the order of these columns, without names.
+
+        >>> Bounds(features={"age": (17, 90), "size": (40, 200)}).in_order(["size", "age"]).features
+        ((40.0, 200.0), (17.0, 90.0))
+        """
+        if self.names is None:
+            return self
+        if names is None:
+            raise InvalidParameter(
+                "bounds.features names columns, but X has no column names that are text. Pass a "
+                "data frame, or one (low, high) pair per column in their order."
+            )
+        # Names of columns are public, so they may be told.
+        missing = [n for n in names if n not in self.names]
+        unknown = [n for n in self.names if n not in set(names)]
+        if missing or unknown:
+            raise InvalidParameter(
+                "bounds.features must name every column of X and no other. Without a range: "
+                f"{missing}. Not in X: {unknown}."
+            )
+        declared: dict[str, Any] = dict(zip(self.names, self.features or (), strict=True))
+        return replace(self, features=tuple(declared[n] for n in names), names=None)
 
     def ranges(self, n_features: int) -> tuple[Interval, ...] | None:
         """Return one range per feature, or None when none is declared.

@@ -238,6 +238,36 @@ def test_trap_small_multipliers_are_calibrated_in_reasonable_time() -> None:
     assert 0.2 < found < 0.7
 
 
+@pytest.mark.parametrize("kind", [PoissonGaussian, FixedSizeGaussian])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rate", "steps"),
+    [(1.0, 0.9, 0.01, 100), (1.0, 0.3, 1e-7, 1), (1e6, 1e-6, 0.01, 10)],
+)
+def test_trap_where_sampling_alone_is_enough_the_search_ends(
+    kind: type[PoissonGaussian], epsilon: float, delta: float, rate: float, steps: int
+) -> None:
+    """Without a floor the multiplier falls until exponents overflow or grids never end."""
+
+    def at(multiplier: float) -> Event:
+        return kind(multiplier, rate, steps, "replace-one")
+
+    found = sampled_multiplier(at, epsilon, delta, rate=rate, steps=steps)
+    assert found == pytest.approx(0.125, rel=1e-3)
+    assert at(found).delta(epsilon) <= delta
+
+
+@pytest.mark.parametrize("multiplier", [1e-6, 0.1])
+def test_next_to_no_noise_costs_what_sampling_costs(multiplier: float) -> None:
+    for kind in (PoissonGaussian, FixedSizeGaussian):
+        costs = [kind(multiplier, 0.1, 3, "zero-out").delta(e) for e in (0.0, 1.0, 5.0)]
+        assert costs == pytest.approx([1 - 0.9**3] * 3, rel=1e-6)
+    # One batch with a deviation of a tenth, by quadrature: the claim is not below the truth.
+    with_row, without = mixture(0.1, 1.0, 0.1), mixture(0.1, 0.0, 0.1)
+    for epsilon in (0.0, 1.0, 5.0):
+        truth = hockey_stick(with_row, without, epsilon)
+        assert 0.0999 < truth <= PoissonGaussian(multiplier, 0.1, 1, "zero-out").delta(epsilon)
+
+
 def test_trap_zcdp_conversion_at_small_epsilon() -> None:
     assert zcdp_epsilon(0.0003210477, 1e-6) == pytest.approx(0.1, rel=1e-5)
 

@@ -137,7 +137,7 @@ def test_coefficients_predict_the_same_in_the_users_units(sparse, label, interce
 
 
 def test_coefficients_of_several_outputs():
-    bounds = Bounds(row_norm=50.0, features=[(1.0, 3.0), (-2.0, 2.0)], classes="abc")
+    bounds = Bounds(row_norm=50.0, features=[(1.0, 3.0), (-2.0, 2.0)], classes=("a", "b", "c"))
     bounding = Bounding.plan(bounds, 2, Softmax(n_classes=3), intercept=2.0)
     rng = np.random.default_rng(0)
     X = rng.uniform([1, -2], [3, 2], size=(5, 2))

@@ -56,6 +56,9 @@ BAD: dict[str, tuple[Any, Any]] = {
     "complex": (spoilt(271828j, np.complex128), Y),
     "one dimension": (np.where(Y == 0, 271828.0, X[:, 0]), Y),
     "ragged": ([[1.0, 271828.0], *[[1.0]] * (ROWS - 1)], Y),
+    "a whole number beyond float64": (spoilt(271828 * 10**400), Y),
+    "a label beyond float64": (X, [271828 * 10**400, *Y[1:]]),
+    "a series": (pd.Series(np.where(Y == 0, 271828.0, X[:, 0])), Y),
     "one label less": (X, Y[:-1]),
     "labels in two columns": (X, np.column_stack([Y, Y])),
     "text as a label": (X, np.where(Y == 0, "Ada Lovelace", "1").astype(object)),
@@ -105,3 +108,27 @@ def test_rows_are_not_counted_where_there_is_no_column() -> None:
     with pytest.raises(InvalidData, match="0 feature") as caught:
         read_rows(PrivateRidge(), np.empty((8317, 0)))
     assert "8317" not in str(caught.value)
+
+
+ADVICE: dict[str, tuple[Any, Any, str]] = {
+    "NaN": (spoilt(np.nan, float), Y, "^X has a missing or non-finite value .* fixed rule"),
+    "infinity": (spoilt(np.inf, float), Y, "^X has a missing or non-finite value"),
+    "label": (X, np.where(Y == 0, np.nan, 1.0), "^y has a missing or non-finite value"),
+    "no rows": (X[:0], Y[:0], "^X has no rows"),
+    "a series": (pd.Series(X[:, 0]), Y, "^Expected 2D array.*to_frame"),
+    "beyond float64": (spoilt(10**400), Y, "real numbers only"),
+}
+
+
+@pytest.mark.parametrize("case", ADVICE)
+def test_refusals_give_advice_of_this_library(case: str) -> None:
+    rows, labels, advice = ADVICE[case]
+    with pytest.raises(InvalidData, match=advice) as caught:
+        PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1))).fit(rows, labels)
+    assert "imputer" not in str(caught.value)
+    assert "shape=" not in str(caught.value)
+
+
+def test_a_median_of_a_series_is_told_about_columns() -> None:
+    with pytest.raises(InvalidData, match="Expected 2D array"):
+        discreet.PrivateMedian(bounds=Bounds(features=(-1, 1))).fit(pd.Series(X[:, 0]))

@@ -9,6 +9,8 @@ from typing import Any
 from discreet.checks import integer, positive
 from discreet.errors import InvalidParameter
 
+_LARGEST = 700.0  # exp of little more overflows
+
 
 @dataclass(frozen=True, kw_only=True)
 class LossTerms:
@@ -105,7 +107,8 @@ class LossTerms:
         >>> round(LossTerms.logistic(radius=2.0).strength_for(0.5), 9)
         1.541494083
         """
-        return self.eigenvalue / math.expm1(cost / self.rank)
+        # privacy: the cap keeps large costs within float64, and can only raise the strength.
+        return self.eigenvalue / math.expm1(min(cost / self.rank, _LARGEST))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; ``LossTerms(**values)`` reads them back."""

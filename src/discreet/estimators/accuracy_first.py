@@ -14,7 +14,7 @@ from discreet.accounting import Guarantee
 from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.algorithms import Problem
-from discreet.checks import between
+from discreet.checks import between, integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, NotCertified
 from discreet.estimators.classes import check_two, read_classes
@@ -131,6 +131,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             Public shape of the data; under ``add-remove`` the estimator's own
             ``n_rows`` is used.
         """
+        integer("n_features", n_features)
         inner = self.estimator
         bounds = inner._declared_bounds(n_features)
         if inner._labels == "classes":
@@ -191,9 +192,10 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         """
         if not isinstance(self.estimator, LinearModel):
             raise Incompatible("AccuracyFirst needs a private estimator of this library.")
+        self._forget()
         inner: LinearModel = clone(self.estimator)
         X, y = inner._validated(X, y)
-        bounds = inner._declared_bounds(X.shape[1])
+        bounds = inner._bounds_of(X)
         assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
             inner.classes_, y, assumptions = read_classes(type(self).__name__, bounds, y)
@@ -209,7 +211,6 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         self.outcome_, self.status_ = outcome, outcome.status
         self.guarantee_ = inner._seal(outcome.guarantee, *assumptions)
         self.plan_facts_ = plan.facts()
-        self.__dict__.pop("estimator_", None)
         if outcome.weights is not None:
             coef, intercept = task.problem.bounding.coefficients(outcome.weights)
             if inner._labels == "classes":

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
+from discreet.checks import integer
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.types import Array, Bounds, Neighbours
@@ -80,6 +81,7 @@ class PrivateEstimator(Fitted, Portable):
             Public shape of the data. Under ``add-remove`` neighbours the
             estimator's own ``n_rows`` is used instead.
         """
+        integer("n_features", n_features)
         bounds, budget = self._declared_bounds(n_features), self._budget()
         if self._labels == "classes":
             count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
@@ -91,8 +93,17 @@ class PrivateEstimator(Fitted, Portable):
         return Budget(self.epsilon, self.delta)
 
     def _declared_bounds(self, n_features: int) -> Bounds:
+        """Return what is declared about columns, whatever their order."""
+        return self._completed(replace(Bounds.of(self.bounds), names=None), n_features)
+
+    def _bounds_of(self, X: Any) -> Bounds:
+        """Return what is declared about the columns that were just read, in their order."""
+        names = getattr(self, "feature_names_in_", None)
+        return self._completed(Bounds.of(self.bounds).in_order(names), X.shape[1])
+
+    def _completed(self, bounds: Bounds, n_features: int) -> Bounds:
         """Fill what is undeclared with fixed public defaults, and say so."""
-        bounds, missing = Bounds.of(self.bounds), []
+        missing = []
         if bounds.row_norm is None and bounds.features is None:
             bounds, meaning = self._undeclared_rows(bounds, n_features)
             missing.append(meaning)
@@ -115,7 +126,8 @@ class PrivateEstimator(Fitted, Portable):
 
     def _size(self, n_rows: int | None) -> int | None:
         """Return the public size of the data, if there is one."""
-        return self.n_rows if self.neighbours == "add-remove" else n_rows
+        size = self.n_rows if self.neighbours == "add-remove" else n_rows
+        return None if size is None else integer("n_rows", size)
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError

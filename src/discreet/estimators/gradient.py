@@ -228,7 +228,7 @@ class PrivateGeometricMedian(PrivateEstimator):
             With ``center_`` and ``guarantee_``.
         """
         X = read_rows(self, X, dtype=np.float64)
-        bounds = self._declared_bounds(X.shape[1])
+        bounds = self._bounds_of(X)
         low, high, centre, scale = self._frame(bounds, X.shape[1])
         # privacy: each row is mapped on its own; the algorithm clips the result again.
         with np.errstate(over="ignore"):  # a row that overflows is blank, and no warning tells so

@@ -135,7 +135,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             With ``coef_``, ``intercept_``, ``classes_`` and ``guarantee_``.
         """
         X, y = self._validated(X, y)
-        bounds = self._declared_bounds(X.shape[1])
+        bounds = self._bounds_of(X)
         self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
@@ -200,7 +200,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
             With ``coef_``, ``intercept_`` and ``guarantee_``.
         """
         X, y = self._validated(X, y)
-        problem = self._problem(self._declared_bounds(X.shape[1]), X.shape[1], X.shape[0])
+        problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
         plan = self._plan(problem, self._budget())
         release = plan.run(ArraySource(X, y), as_randomness(self.random_state))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)

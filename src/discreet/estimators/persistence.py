@@ -7,19 +7,23 @@ the guarantee. It never holds a seed: with it anyone could subtract the noise.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.accounting import Budget, Guarantee
+from discreet.accounting import Budget, Composed, Guarantee
 from discreet.algorithms import ALGORITHMS
-from discreet.errors import InvalidParameter
+from discreet.checks import integer
+from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.parameters import Configured
+from discreet.losses import LOSSES, Clipped
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS
 from discreet.types import Bounds
@@ -27,12 +31,26 @@ from discreet.types import Bounds
 FORMAT = "discreet-model"
 FORMAT_VERSION = 1
 
+DAMAGED = "This model file is damaged or was edited; use the file discreet wrote."
+
+LARGEST_CHECKED = 300.0
+"""Epsilon up to which events that are composed know their cost exactly."""
+
 MODELS: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
 
 
 class Seedless(Configured, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator that forgets its seed when it is pickled after a fit."""
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left, so that a refused fit leaves no mixture of two models."""
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # A fit ends with its guarantee; shapes and classes are noted earlier.
+        return "guarantee_" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -78,28 +96,58 @@ class Portable(Seedless):
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """Return the model that :meth:`to_dict` described."""
-        if content.get("format") != FORMAT:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise InvalidParameter("This file is not a discreet model.")
         if content.get("version") != FORMAT_VERSION:
             raise InvalidParameter(
                 f"This model file has version {content.get('version')!r}; this library reads "
                 f"version {FORMAT_VERSION}. Install the library that wrote it."
             )
-        kind = MODELS.get(content["estimator"])
-        if kind is None or not issubclass(kind, cls):
-            raise InvalidParameter(f"{content['estimator']!r} is not a model of this library.")
-        model = kind(**{k: _parameter(v) for k, v in content["parameters"].items()})
+        try:
+            kind = MODELS.get(content["estimator"])
+            if kind is not None and issubclass(kind, cls):
+                return kind._restored(content)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InvalidData(DAMAGED) from error
+        raise InvalidParameter(f"{content['estimator']!r} is not a model of this library.")
+
+    @classmethod
+    def _restored(cls, content: dict[str, Any]) -> Self:
+        model = cls(**{k: _parameter(v) for k, v in content["parameters"].items()})
         for name, value in content["model"].items():
-            if name not in (*kind._arrays, *kind._plain):
-                raise InvalidParameter(f"A model file has no field {name!r}.")
-            if name in kind._arrays:
+            if name not in (*cls._arrays, *cls._plain):
+                raise InvalidData(f"A model file has no field {name!r}.")
+            if name in cls._arrays:
                 dtype = object if name == "feature_names_in_" else None
                 value = np.asarray(value, dtype=dtype)[()]
             else:
                 value = _parameter(value)
             setattr(model, name, value)
-        model.guarantee_ = Guarantee.from_dict(content["guarantee"])
+        model._check_shapes()
+        guarantee = Guarantee.from_dict(content["guarantee"])
+        _check_claim(guarantee, np.atleast_2d(getattr(model, cls._arrays[0])).shape[0])
+        model.guarantee_ = guarantee
         return model
+
+    def _check_shapes(self) -> None:
+        """Refuse arrays that do not fit together, so that no prediction fails later."""
+        count = integer("n_features_in_", self.n_features_in_)
+        held = np.asarray(getattr(self, self._arrays[0]), dtype=np.float64)
+        fits = [held.shape[-1:] == (count,), np.isfinite(held).all()]
+        fits.append(isinstance(self.algorithm_, str))
+        if hasattr(self, "fit_intercept"):
+            intercept = np.asarray(self.intercept_, dtype=np.float64)
+            fits += [intercept.shape == held.shape[:-1], np.isfinite(intercept).all()]
+        if is_classifier(self):
+            classes = len(self.classes_)
+            fits.append(held.shape[:-1] == (1 if classes == 2 else classes,))
+            fits.append(len(np.unique(self.classes_)) == classes > 1)
+        else:
+            fits.append(held.ndim == 1)
+        if hasattr(self, "feature_names_in_"):
+            fits.append(self.feature_names_in_.shape == (count,))
+        if not all(fits):
+            raise InvalidData("The arrays of this model do not fit together.")
 
 
 def load(path: str | Path) -> Any:
@@ -119,16 +167,41 @@ def load(path: str | Path) -> Any:
     >>> bool((again.coef_ == model.coef_).all()), again.guarantee_ == model.guarantee_
     (True, True)
     """
-    return Portable.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+    text = Path(path).read_bytes()
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidData(DAMAGED) from error
+    return Portable.from_dict(content)
+
+
+def _check_claim(guarantee: Guarantee, fits: int) -> None:
+    """Refuse a guarantee that promises more than the event of its fits supports."""
+    claim = (guarantee.epsilon, guarantee.delta)
+    if guarantee.kind == "ex-post":
+        # The event is the cost of the worst case, which is what was reserved.
+        claim = guarantee.reserved or (math.inf, 1.0)
+    if claim[0] > LARGEST_CHECKED:
+        return
+    # Accountants of other machines and releases may round a little differently.
+    epsilon, delta = claim[0] * (1 + 1e-9), claim[1] * 1.02
+    known, events = guarantee.event.delta(epsilon), getattr(guarantee.event, "events", ())
+    one = events[: len(events) // fits]
+    if known > delta and fits > 1 and one * fits == events:
+        # The budget was split evenly, which the bound of the whole may not find.
+        known = min(known, fits * Composed(one).delta(epsilon / fits))
+    if delta < known < 1:
+        raise InvalidData("This guarantee claims a smaller epsilon or delta than its event does.")
 
 
 def _parts() -> dict[str, Any]:
     """Every part that may stand in a model file, by class name."""
-    tables = (SETS, REGULARIZERS)
+    tables: tuple[Mapping[str, object], ...] = (SETS, REGULARIZERS, LOSSES)
     parts = {type(part).__name__: type(part) for table in tables for part in table.values()}
     return {
         "Bounds": Bounds,
         "Budget": Budget,
+        "Clipped": Clipped,
         **parts,
         **{kind.__name__: kind for kind in ALGORITHMS.values()},
     }

@@ -126,7 +126,7 @@ class Quantiles(FittedQuantiles, Portable):
         return self
 
     def _ranges(self, n_features: int) -> tuple[Interval, ...]:
-        bounds = Bounds.of(self.bounds)
+        bounds = Bounds.of(self.bounds).in_order(getattr(self, "feature_names_in_", None))
         if bounds.features is None:
             warn_caller(
                 f"{type(self).__name__}: bounds does not declare features (values are clipped to "

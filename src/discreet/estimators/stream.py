@@ -84,7 +84,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._validated(X, y)
-        bounds = self._declared_bounds(X.shape[1])
+        bounds = self._bounds_of(X)
         classes, labels, assumptions = read_classes(type(self).__name__, bounds, y)
         encoded = self._with_classes(bounds, classes)
         self._begin(encoded, X.shape[0], *assumptions)
@@ -109,7 +109,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
         X, y = self._validated(X, y, reset=first)
         encoded = None
         if first:
-            encoded = self._with_classes(self._declared_bounds(X.shape[1]), classes)
+            encoded = self._with_classes(self._bounds_of(X), classes)
         labels = self._encoded(y)
         if encoded is not None:
             self._begin(encoded, None)
@@ -185,7 +185,7 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._validated(X, y)
-        self._begin(self._declared_bounds(X.shape[1]), X.shape[0])
+        self._begin(self._bounds_of(X), X.shape[0])
         self._feed_in_passes(X, y)
         return self
 
@@ -203,7 +203,7 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
         first = not hasattr(self, "guarantee_")
         X, y = self._validated(X, y, reset=first)
         if first:
-            self._begin(self._declared_bounds(X.shape[1]), None)
+            self._begin(self._bounds_of(X), None)
         self._feed(X, y, start)
         return self
 

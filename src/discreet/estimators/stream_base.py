@@ -70,6 +70,11 @@ class PrivateStream(Flowing, LinearModel):
 
     # Starting and going on.
 
+    def _forget(self) -> None:
+        super()._forget()
+        for name in Flowing.__annotations__:
+            self.__dict__.pop(name, None)
+
     def begin_pass(self) -> Self:
         """Declare that rows fed before may come again, and pay for it.
 

@@ -1,0 +1,206 @@
+"""Model files: parts come back whole, and what was damaged or edited is refused."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet
+from discreet import (
+    AccuracyFirst,
+    Bounds,
+    PrivateLogisticRegression,
+    PrivateRidge,
+    PrivateSGDClassifier,
+    PrivateSGDRegressor,
+    load,
+)
+from discreet.algorithms import ALGORITHMS
+from discreet.errors import InvalidData, InvalidParameter
+from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _parts, _plain
+from discreet.losses import LOSSES, Clipped, Hinge, Squared
+from discreet.regularizers import REGULARIZERS
+from discreet.sets import SETS
+
+RNG = np.random.default_rng(5)
+X = pd.DataFrame(RNG.uniform(-1, 1, size=(90, 2)), columns=["a", "b"])
+BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
+EVERY: list[Any] = [
+    kind
+    for name in discreet.__all__
+    if inspect.isclass(kind := getattr(discreet, name)) and issubclass(kind, Portable)
+]
+
+
+def fitted(kind: Any, n_classes: int = 2, **settings: Any) -> Any:
+    bounds = Bounds(features=(-1, 1), label=(-1, 1), classes=tuple(range(n_classes)))
+    return kind(bounds=bounds, **settings).fit(X, np.arange(90) % n_classes)
+
+
+# Parts.
+
+
+def test_every_table_is_known_and_no_name_stands_twice() -> None:
+    tables: list[dict[str, Any]] = [SETS, REGULARIZERS, LOSSES]
+    kinds = {type(part) for table in tables for part in table.values()} | set(ALGORITHMS.values())
+    assert len({kind.__name__ for kind in kinds}) == len(kinds)
+    assert kinds <= set(_parts().values())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_comes_back(name: str) -> None:
+    stored = json.loads(json.dumps(_plain(LOSSES[name])))
+    assert _parameter(stored) == LOSSES[name]
+
+
+def test_models_of_given_losses_are_saved(tmp_path: Path) -> None:
+    clipped = Clipped(loss=Squared(), clip=0.5)
+    for kind, loss in ((PrivateSGDClassifier, Hinge()), (PrivateSGDRegressor, clipped)):
+        model = fitted(kind, loss=loss)
+        model.save(tmp_path / "model.json")
+        again = load(tmp_path / "model.json")
+        assert again.loss == loss
+        assert np.array_equal(again.coef_, model.coef_)
+
+
+# What discreet wrote is read.
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_what_was_written_is_read(kind: Any) -> None:
+    for epsilon in (0.03, 1.0, 30.0):
+        model = fitted(kind, epsilon=epsilon)
+        again = Portable.from_dict(json.loads(json.dumps(model.to_dict())))
+        assert again.guarantee_ == model.guarantee_
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [0.1, 3.0, 100.0, 1000.0])
+def test_many_classes_are_read(epsilon: float, delta: float) -> None:
+    for kind in (discreet.PrivateLinearSVC, PrivateLogisticRegression):
+        model = fitted(kind, 3, epsilon=epsilon, delta=delta, fit_intercept=False)
+        assert Portable.from_dict(model.to_dict()).guarantee_ == model.guarantee_
+
+
+def test_an_even_split_that_the_bound_of_the_whole_misses_is_read() -> None:
+    settings: dict[str, Any] = {"sampler": "poisson", "batch": 5, "steps": 30, "epsilon": 20.0}
+    model = fitted(PrivateSGDClassifier, 3, neighbours="replace-one", **settings)
+    assert model.guarantee_.event.delta(20.0) > 1.01e-6
+    content = model.to_dict()
+    assert Portable.from_dict(content).guarantee_ == model.guarantee_
+    with_value(19.0, "guarantee", "epsilon")(content)
+    with pytest.raises(InvalidData, match="edited"):
+        Portable.from_dict(content)
+
+
+def test_a_guarantee_after_the_fact_is_read() -> None:
+    ridge = PrivateRidge(bounds=BOUNDS)
+    model = AccuracyFirst(ridge, target=1.0, max_epsilon=50.0).fit(X, np.arange(90) % 2)
+    stored = model.estimator_.to_dict()
+    assert Portable.from_dict(stored).guarantee_ == model.guarantee_
+
+
+# What was damaged or edited is not.
+
+
+def without(*path: str) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            content = content[key]
+        del content[path[-1]]
+
+    return change
+
+
+def with_value(value: Any, *path: str) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            content = content[key]
+        content[path[-1]] = value
+
+    return change
+
+
+EDITS = {
+    **{f"no {key}": without(key) for key in ("estimator", "parameters", "model", "guarantee")},
+    **{
+        f"no {key}": without("model", key)
+        for key in ("coef_", "intercept_", "classes_", "n_features_in_", "algorithm_")
+    },
+    "no epsilon": without("guarantee", "epsilon"),
+    "no event": without("guarantee", "event"),
+    "an estimator that is a list": with_value([], "estimator"),
+    "parameters that are a list": with_value([], "parameters"),
+    "a model that is text": with_value("none", "model"),
+    "a strange parameter": with_value(1, "parameters", "strange"),
+    "a strange part": with_value({"part": "Exploit"}, "parameters", "constraint"),
+    "a part with a strange field": with_value({"part": "Bounds", "x": 1}, "parameters", "bounds"),
+    "a field of the class": with_value(1, "model", "__class__"),
+    "short weights": with_value([[0.5]], "model", "coef_"),
+    "flat weights": with_value([0.5, 0.5], "model", "coef_"),
+    "ragged weights": with_value([[0.5], [0.5, 1.0]], "model", "coef_"),
+    "weights of text": with_value([["a", "b"]], "model", "coef_"),
+    "weights without end": with_value([[0.5, math.inf]], "model", "coef_"),
+    "a long intercept": with_value([0.0, 0.0], "model", "intercept_"),
+    "one class": with_value([1], "model", "classes_"),
+    "three classes": with_value([0, 1, 2], "model", "classes_"),
+    "one name": with_value(["a"], "model", "feature_names_in_"),
+    "a negative epsilon": with_value(-1.0, "guarantee", "epsilon"),
+    "a smaller epsilon": with_value(0.99, "guarantee", "epsilon"),
+    "a smaller delta": with_value(9.9e-7, "guarantee", "delta"),
+    "an event of its own": with_value({"event": "none"}, "guarantee", "event"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_file_is_refused(edit: str, tmp_path: Path) -> None:
+    content = copy.deepcopy(fitted(PrivateLogisticRegression).to_dict())
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(content))
+    load(path)
+    EDITS[edit](content)
+    path.write_text(json.dumps(content))
+    with pytest.raises(InvalidData) as caught:
+        load(path)
+    assert str(caught.value) == DAMAGED
+    assert caught.value.__cause__ is not None
+
+
+def test_a_smaller_epsilon_is_refused_without_delta_too() -> None:
+    content = fitted(PrivateRidge, delta=0.0).to_dict()
+    with_value(0.999, "guarantee", "epsilon")(content)
+    with pytest.raises(InvalidData, match="edited"):
+        Portable.from_dict(content)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"not JSON", b"\xff\xfe\x00", b'{"format": "discreet-mo', b"[" * 9**6]
+)
+def test_a_file_that_is_no_json_is_refused(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_bytes(text)
+    with pytest.raises(InvalidData, match="damaged"):
+        load(path)
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    good = fitted(PrivateRidge).to_dict()
+    for content, match in (
+        ([1, 2], "not a discreet model"),
+        (good | {"format": "pickle"}, "not a discreet model"),
+        (good | {"version": 99}, "version"),
+        (good | {"estimator": "Exploit"}, "not a model"),
+    ):
+        path = tmp_path / "bad.json"
+        path.write_text(json.dumps(content))
+        with pytest.raises(InvalidParameter, match=match):
+            load(path)

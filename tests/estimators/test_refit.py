@@ -1,0 +1,79 @@
+"""A refused fit leaves no model, never parts of two."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import discreet
+from discreet import AccuracyFirst, Bounds, PrivateRidge, PrivateStreamClassifier
+from discreet.errors import DiscreetError
+
+BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1, 2))
+RNG = np.random.default_rng(3)
+X = RNG.uniform(-1, 1, size=(60, 2))
+Y = np.arange(60) % 2
+EVERY = [
+    kind
+    for name in discreet.__all__
+    if inspect.isclass(kind := getattr(discreet, name)) and hasattr(kind, "get_params")
+]
+
+
+def made(kind: type) -> Any:
+    if kind is AccuracyFirst:
+        return AccuracyFirst(PrivateRidge(bounds=BOUNDS), target=1.0, max_epsilon=50.0)
+    return kind(bounds=Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)))
+
+
+def spoil(model: Any) -> None:
+    if isinstance(model, AccuracyFirst):
+        model.set_params(max_epsilon=-1.0)
+    else:
+        model.set_params(epsilon=-1.0, bounds=BOUNDS)
+
+
+def left(model: Any) -> set[str]:
+    return {name for name in vars(model) if name.endswith("_")}
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_a_refused_refit_leaves_no_mixture(kind: type) -> None:
+    model = made(kind).fit(X, Y)
+    check_is_fitted(model)
+    spoil(model)
+    with pytest.raises(DiscreetError):
+        model.fit(pd.DataFrame(RNG.uniform(size=(60, 3)), columns=list("abc")), np.arange(60) % 3)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    assert not left(model) & {"guarantee_", "coef_", "intercept_", "quantiles_", "estimator_"}
+    if hasattr(model, "predict"):
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_a_refit_leaves_nothing_of_the_earlier_model(kind: type) -> None:
+    model = made(kind).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    assert list(model.feature_names_in_) == ["a", "b"]
+    fresh = made(kind).fit(X, Y)
+    assert left(model.fit(X, Y)) == left(fresh)
+
+
+def test_a_refused_start_of_a_stream_can_be_repeated(tmp_path: Path) -> None:
+    bounds = Bounds(features=(-1, 1), classes=(0, 1))
+    model = PrivateStreamClassifier(bounds=bounds, state_path=tmp_path / "state").fit(X, Y)
+    with pytest.raises(DiscreetError, match="state_path"):
+        model.fit(X[:, :1], Y)
+    with pytest.raises(NotFittedError):
+        model.begin_pass()
+    model.set_params(state_path=None).partial_fit(X[:, :1], Y)
+    assert model.rows_seen_ == 60
+    assert model.coef_.shape == (1, 1)
