@@ -156,7 +156,7 @@ EDITS = {
     "one name": with_value(["a"], "model", "feature_names_in_"),
     "a negative epsilon": with_value(-1.0, "guarantee", "epsilon"),
     "a smaller epsilon": with_value(0.99, "guarantee", "epsilon"),
-    "a smaller delta": with_value(9.9e-7, "guarantee", "delta"),
+    "a smaller delta": with_value(9e-7, "guarantee", "delta"),
     "an event of its own": with_value({"event": "none"}, "guarantee", "event"),
 }
 
