@@ -141,3 +141,8 @@ def test_named_ranges_are_planned_saved_and_equal(tmp_path: Any) -> None:
     assert load(tmp_path / "model.json").bounds == NAMED
     assert Bounds.of(json.loads(json.dumps(NAMED.to_dict()))) == NAMED
     assert hash(NAMED) != hash(BY_PLACE)
+
+
+def test_numbers_too_large_for_a_float_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="row_norm must be a number that fits"):
+        Bounds(row_norm=10**400)

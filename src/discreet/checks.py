@@ -16,7 +16,10 @@ from discreet.errors import InvalidParameter
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidParameter(f"{name} must be a number. Got {type(value).__name__} instead.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidParameter(f"{name} must be a number that fits into a float.") from None
 
 
 def positive(name: str, value: object) -> float:

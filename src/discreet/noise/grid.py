@@ -147,6 +147,6 @@ def fitting_ratio(name: str, scale: float, grid: Grid, tail: float) -> float:
     if ratio < 2.0**-10:
         raise InvalidParameter(
             f"{name} is below 1/1024 of the grid's step, so nearly all noise would round to "
-            "zero. Use a grid with a smaller step."
+            "zero. Use a smaller epsilon, or a grid with a smaller step."
         )
     return ratio
