@@ -469,3 +469,13 @@ def test_slopes_beyond_the_set_are_covered(loss: Loss) -> None:
     assert steepest <= lipschitz_within(task, 1.2) * (1 + 1e-12)
     # The constant of the set itself would not do.
     assert steepest > task.terms.lipschitz
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Logistic()], ids=lambda loss: loss.name)
+def test_a_law_sharper_than_its_scores_are_exact_is_refused(loss: Loss) -> None:
+    task = problem(loss=loss, n_rows=1000)
+    source = ArraySource(np.ones((1000, 1)), np.ones(1000))
+    assert ExponentialSampling().plan(task, Budget(1e5)).run(source, Seeded(0)).weights.size == 1
+    plan = ExponentialSampling().plan(task, Budget(1e12))
+    with pytest.raises(Incompatible, match="smaller epsilon"):
+        plan.run(source, Seeded(0))

@@ -25,7 +25,7 @@ from mpmath import mp, mpf
 from discreet.noise import Gaussian, Grid, Laplace, Randomness, integers
 from discreet.samplers.progress import Progress
 from discreet.samplers.tangent_envelope import TangentEnvelope, tangent_passes
-from discreet.samplers.target import Target, accepts
+from discreet.samplers.target import Target, accepts, check_slack
 from discreet.types import Array
 
 BATCH = 32
@@ -106,6 +106,7 @@ class GaussianEnvelope:
     """
 
     def __init__(self, target: Target, floor: Floor | None) -> None:
+        check_slack(target)
         self._plain, self._fallback = target, None
         if floor is None or not self._prepare(target, floor):
             self._fallback = TangentEnvelope(target)

@@ -31,7 +31,7 @@ from discreet.samplers.cells import Cells, Proposals
 from discreet.samplers.knowledge import Knowledge
 from discreet.samplers.progress import Progress
 from discreet.samplers.scout import scout
-from discreet.samplers.target import Begun, Target
+from discreet.samplers.target import Begun, Target, check_slack
 from discreet.types import Array
 
 BATCH = 256
@@ -73,6 +73,7 @@ class TangentEnvelope:
     """
 
     def __init__(self, target: Target) -> None:
+        check_slack(target)
         self._known = Knowledge(target)
         self._cells = Cells(target.region, self._known.tangents)
         self._boxes: BoxSearch | None = None

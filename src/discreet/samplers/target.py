@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from mpmath import mpf
 
-from discreet.errors import NotCertified
+from discreet.errors import Incompatible, NotCertified
 from discreet.noise import Randomness
 from discreet.noise.randomness import Words
 from discreet.noise.selection import below_exp
 from discreet.samplers.region import Region
 from discreet.types import Array
+
+MOST_SLACK = 4.0
+"""Slack beyond which hardly any proposal would be kept; each pays for it twice."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,15 @@ class Target:
     region: Region
     evaluate: Callable[[Array], tuple[float, Array]]
     slack: float
+
+
+def check_slack(target: Target) -> None:
+    """Refuse a law that is sharper than its scores are exact; decided by public values alone."""
+    if target.slack > MOST_SLACK:
+        raise Incompatible(
+            "At this epsilon the law is so sharp that rounding of the scores decides it, and a "
+            "draw would hardly ever end. Use a smaller epsilon or another algorithm."
+        )
 
 
 class Begun:
