@@ -35,6 +35,7 @@ from discreet.errors import InvalidParameter
         ((0, float("nan")), "missing"),
         ((0, np.nan), "missing"),
         ((None, 1), "missing"),
+        (("no", pd.NA), "missing"),
         (([0], [1]), "not lists"),
         (np.array([[0, 1]]), "not lists"),
         ((0,), "two different"),

@@ -48,6 +48,13 @@ def interval(name: str, value: object) -> Interval:
     return low, high
 
 
+def _is_missing(label: object) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA answers no comparison
+        return True
+
+
 def _labels(value: object) -> tuple[Any, ...]:
     """Return the classes of a label as plain values."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
@@ -55,7 +62,7 @@ def _labels(value: object) -> tuple[Any, ...]:
     labels = tuple(c.item() if isinstance(c, np.generic) else c for c in value)
     if any(not isinstance(c, Hashable) or isinstance(c, tuple) for c in labels):
         raise InvalidParameter("classes must hold labels, not lists of them.")
-    if any(c is None or c != c for c in labels):
+    if any(_is_missing(c) for c in labels):
         raise InvalidParameter("classes must not hold missing values. Give them a label instead.")
     if len(set(labels)) != len(labels) or len(labels) < 2:
         raise InvalidParameter("classes must hold at least two different labels.")
