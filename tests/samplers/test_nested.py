@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from discreet.samplers.faces import Bounded, Face, lowest
 from discreet.samplers.knowledge import Knowledge
 from discreet.samplers.nested import Frame, Nested
 from discreet.samplers.scout import scout
+from discreet.samplers.tangents import Tangents
 from discreet.sets import Box, ConvexSet, L1Ball, L2Ball
 
 SETS = [Box(low=-2.0, high=2.0), L2Ball(radius=1.5), L1Ball(radius=2.0)]
@@ -281,6 +283,51 @@ def test_the_ladder_ends_only_where_the_rest_of_the_region_is_light() -> None:
     boxes = searched(target(Hinge(), Box(low=-1e4, high=1e4), 3, inverse=20.0))._boxes
     assert boxes is not None
     assert boxes._weights[-1] < 1e-6 * boxes._ends[-1]
+
+
+def exact_offsets(frame: Frame, place: np.ndarray) -> list[Fraction]:
+    """The real numbers ``spread * x`` with ``place = middle + turn @ x``, by substitution."""
+    p, out = len(place), [Fraction(0)] * len(place)
+    turn = [[Fraction(float(v)) for v in row] for row in frame.turn]
+    for j in range(p - 1, -1, -1):
+        rest = Fraction(float(place[j])) - Fraction(float(frame.middle[j]))
+        rest -= sum(turn[j][i] / turn[i][i] * out[i] for i in range(j + 1, p))
+        out[j] = rest
+    return out
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.9, 0.999])
+def test_skew_coordinates_and_planes_round_within_their_bounds(lean: float) -> None:
+    """In exact arithmetic, for places all over the region."""
+    rng, p, reach = np.random.default_rng(3), 4, 2.0**38
+    law = lean * np.ones((p, p)) + (1.0 - lean) * np.eye(p)
+    cloud = rng.multivariate_normal(np.zeros(p), law, size=400) * 2.0 ** rng.integers(24, 33, p)
+    frame = Frame.of(cloud, np.full(p, -reach), np.full(p, reach))
+    assert frame is not None
+    planes, walls = Tangents(p), Tangents(p)
+    for _ in range(6):
+        planes.add(rng.normal(size=p) * 2.0**-30, rng.normal() * 50.0)
+        walls.add(rng.normal(size=p) * 2.0**-40, -1.0)
+    known = frame.known(planes, walls)
+    place = np.rint(rng.uniform(-reach, reach, size=(60, p)))
+    for w, t in zip(place, offsets(frame, place), strict=True):
+        real = exact_offsets(frame, w)
+        assert all(abs(a - int(b)) <= Fraction(3, 2) for a, b in zip(real, t, strict=True))
+        x = [a / Fraction(float(s)) for a, s in zip(real, frame.spread, strict=True)]
+        assert all(abs(a) <= Fraction(float(r)) for a, r in zip(x, known.reach, strict=True))
+        at = [Fraction(float(v)) for v in w]
+        for k in range(6):
+            for held, slope, base, doubt, sign in (
+                (planes, known.slope[k], known.base[k], known.doubt[k], 1),
+                (walls, known.normal[k], -known.offset[k], known.wall_doubt[k], 0),
+            ):
+                terms = zip(held.slope[k], at, strict=True)
+                true = Fraction(float(held.base[k])) + sum(Fraction(float(a)) * v for a, v in terms)
+                terms = zip(slope, x, strict=True)
+                seen = Fraction(float(base)) + sum(Fraction(float(a)) * v for a, v in terms)
+                # Walls are scaled to one length.
+                size = 1.0 if sign else float(np.abs(held.slope[k] @ frame.turn).max())
+                assert abs(true / Fraction(size) - seen) <= Fraction(float(doubt))
 
 
 def test_coordinates_too_narrow_for_the_lattice_are_left_to_the_cells() -> None:

@@ -66,8 +66,8 @@ class Frame:
         except np.linalg.LinAlgError:
             return None
         frame = cls(np.rint(sample.mean(axis=0)), np.asarray(turn, np.float64), low, high)
-        exact = 2.0**-50 * np.abs(frame._unskew) @ frame._extent < 0.125
-        return frame if exact.all() and frame.spread.min() >= NARROWEST else None
+        fine = frame.spread.min() >= NARROWEST and frame._slip().max() <= 1.0
+        return frame if fine else None
 
     @property
     def spread(self) -> Array:
@@ -87,6 +87,13 @@ class Frame:
     def reach(self) -> Array:
         """Largest size of every coordinate inside the region."""
         return np.asarray((np.abs(self._unskew) @ self._extent + 2.0) / self.spread)
+
+    def _slip(self) -> Array:
+        """Bound what rounding, also of the inverse, adds to the half step of a whole offset."""
+        skew, back, p = self.turn / self.spread, self._unskew, len(self.middle)
+        far = np.abs(back) @ self._extent
+        wrong = np.abs(back @ skew - np.eye(p)) + p * 2.0**-51 * np.abs(back) @ np.abs(skew)
+        return np.asarray(2.0 * wrong @ far + (p + 4) * 2.0**-52 * far)
 
     def known(self, planes: Tangents, walls: Tangents, some: Any = slice(None)) -> Bounded:
         """Return planes and walls in these coordinates; the region's box counts as walls."""
@@ -199,7 +206,7 @@ class Nested:
                 for face in pieces:
                     if face.rise > 0.0:
                         width = np.minimum(width, (levels - face.height) / face.rise)
-                # privacy: two steps more, for the rounding of the skew and of the widths.
+                # privacy: two steps more: half a one for whole offsets, one for the slip.
                 outer = np.minimum(np.ceil(width * frame.spread[j]), reach[j] - 2) + 2
                 end[:-1, j] = np.maximum.accumulate(outer)
                 end[-1, j] = reach[j]
