@@ -12,6 +12,9 @@ from numbers import Integral, Real
 
 from discreet.errors import InvalidParameter
 
+LEAST_EPSILON, MOST_EPSILON = 1e-30, 1e12
+"""Beyond these a budget cannot be meant, and squares of noise would overflow or vanish."""
+
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -31,6 +34,21 @@ def positive(name: str, value: object) -> float:
     number = _number(name, value)
     if not (math.isfinite(number) and number > 0):
         raise InvalidParameter(f"{name} must be finite and positive. Got {number!r} instead.")
+    return number
+
+
+def usable_epsilon(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is an epsilon that noise can be planned for.
+
+    >>> usable_epsilon("epsilon", 1)
+    1.0
+    """
+    number = positive(name, value)
+    if not LEAST_EPSILON <= number <= MOST_EPSILON:
+        raise InvalidParameter(
+            f"{name} must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}: less asks for more "
+            f"noise than float64 holds, and more protects nothing. Got {number!r} instead."
+        )
     return number
 
 

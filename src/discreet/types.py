@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.checks import finite, positive
+from discreet.checks import finite, one_of, positive
 from discreet.errors import InvalidParameter
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -23,6 +23,17 @@ NEIGHBOURS: dict[str, str] = {
     "add-remove": "one row more or less; the number of rows is secret",
 }
 """The neighbour relations, each with what it protects."""
+
+
+def rows_apart(neighbours: str) -> int:
+    """Return how many rows' parts a sum over all rows can move by.
+
+    >>> rows_apart("zero-out"), rows_apart("replace-one")
+    (1, 2)
+    """
+    # privacy: a replacement takes one row's part away and adds another's
+    return 2 if one_of("neighbours", neighbours, NEIGHBOURS) == "replace-one" else 1
+
 
 Interval: TypeAlias = tuple[float, float]
 

@@ -94,6 +94,39 @@ def test_adding_up_is_always_allowed() -> None:
     assert basic_delta(pair, 1.0) == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize("event", [Approximate(0.3, 1e-6), Laplace(1.5), Gaussian(2.0), Pure(0.4)])
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_no_split_that_is_even_or_in_hundredths_is_better(event: Event, count: int) -> None:
+    other = Laplace(4.0)
+    for epsilon in (0.5, 0.9, 1.3):
+        parts = [epsilon * k / 100 for k in range(101)]
+        best = min(
+            count * event.delta((epsilon - part) / count) + other.delta(part) for part in parts
+        )
+        found = basic_delta((*(event,) * count, other), epsilon)
+        assert found <= best * (1 + 1e-12) + 1e-15
+        if count == 2:
+            alone, pair = [event.delta(part) for part in parts], basic_delta((event,) * 2, epsilon)
+            assert pair <= min(map(sum, zip(alone, alone[::-1], strict=True))) * (1 + 1e-12) + 1e-15
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.3, 4.0])
+def test_adding_up_never_claims_more_than_is_true(count: int, epsilon: float) -> None:
+    assert basic_delta((Pure(0.4),) * count, epsilon) >= randomised_response(0.4, count, epsilon)
+    exact = gaussian_delta(epsilon, math.sqrt(count) / 2.0)
+    assert basic_delta((Gaussian(2.0),) * count, epsilon) >= exact
+
+
+def test_pure_epsilons_add_up_at_any_size() -> None:
+    for epsilon in (0.1, 1.0, 1e4, 1e12):
+        for count in (3, 7, 11):
+            events = (Pure(epsilon / count),) * count
+            assert Composed(events).delta(epsilon * (1 + 1e-12)) == 0
+            assert Composed(events).delta(epsilon) <= 1e-15 * max(epsilon, 1.0)
+    assert Composed((Pure(1e4), Laplace(1.0))).delta(1e4 + 1.01) == 0
+
+
 def test_very_small_deltas_do_not_rest_on_rounding() -> None:
     composed = Composed((Gaussian(2.0), Laplace(5.0)))
     assert composed.delta(8.0) < 1e-20

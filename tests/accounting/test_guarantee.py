@@ -40,6 +40,20 @@ def test_bad_budgets_are_refused(epsilon: Any, delta: Any) -> None:
         Budget(epsilon, delta)
 
 
+@pytest.mark.parametrize("epsilon", [1e-300, 9e-31, 2e12, 1e300])
+def test_a_budget_beyond_meaning_is_refused_with_the_range(epsilon: float) -> None:
+    for delta in (0.0, 1e-6):
+        with pytest.raises(InvalidParameter, match=r"epsilon must lie between 1e-30 and 1e\+12"):
+            Budget(epsilon, delta)
+    Budget(1e-30), Budget(1e12)
+
+
+def test_a_delta_below_all_tails_is_refused_with_the_way_out() -> None:
+    with pytest.raises(InvalidParameter, match="pass delta=0 for pure privacy"):
+        Budget(1.0, 1e-300)
+    assert Budget(1.0, 1e-290).delta == 1e-290
+
+
 def test_budgets_compare_componentwise() -> None:
     assert Budget(1, 1e-6) <= Budget(1, 1e-6)
     assert Budget(2, 1e-5) >= Budget(1, 1e-6)

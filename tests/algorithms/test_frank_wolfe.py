@@ -25,7 +25,7 @@ from discreet.accounting import (
 )
 from discreet.algorithms import FrankWolfe, Problem
 from discreet.algorithms.bounded_range import per_round
-from discreet.algorithms.frank_wolfe_common import TYPICAL, iterate, rounded_rows
+from discreet.algorithms.frank_wolfe_common import MOST_STEPS, TYPICAL, iterate, rounded_rows
 from discreet.algorithms.frank_wolfe_polytope import FrankWolfePlan
 from discreet.algorithms.frank_wolfe_sparse import (
     SquaredSteps,
@@ -173,6 +173,14 @@ def test_the_scale_does_not_shrink_with_the_number_of_rows() -> None:
     # Erratum: "/n" with a loss that is a sum makes the noise n times too small.
     small, large = (FrankWolfe(steps=5).plan(problem(n_rows=n), BUDGET) for n in (10, 100_000))
     assert small.scale == pytest.approx(large.scale, rel=1e-5)  # type: ignore[union-attr]
+
+
+def test_no_budget_asks_for_steps_without_end() -> None:
+    task = problem(n_rows=60)
+    for delta in (0.0, 1e-6):
+        steps = [FrankWolfe().plan(task, Budget(e, delta)).steps for e in (1.0, 1e12)]
+        assert steps[0] < steps[1] <= MOST_STEPS
+    assert FrankWolfe(steps=MOST_STEPS + 1).plan(task, Budget(1e12)).steps == MOST_STEPS + 1
 
 
 def test_default_steps_are_best_at_the_usual_curvature() -> None:

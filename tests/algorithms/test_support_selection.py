@@ -15,9 +15,10 @@ from scipy.optimize import minimize
 
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import Problem, SupportSelection
+from discreet.algorithms.restriction import Columns, restricted
 from discreet.algorithms.support_scored import Exponential, Forward
 from discreet.algorithms.support_scores import Scores
-from discreet.algorithms.support_selection import Columns, recovery_probability, restricted
+from discreet.algorithms.support_selection import recovery_probability
 from discreet.algorithms.support_votes import Stability, Votes, block_vote, blocks_of
 from discreet.data import ArraySource, Rows
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
@@ -130,7 +131,17 @@ def test_the_largest_loss_is_not_twice_too_large() -> None:
     assert selector("forward", task=task).setting.range_of_one == pytest.approx(2.0)
 
 
-def test_choices_follow_the_exponential_mechanism() -> None:
+def test_choices_follow_the_exponential_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The draws are what is tested, so every score is computed only once.
+    solve, known = Scores._solve, {}
+
+    def once(scores: Scores, gram: np.ndarray, cross: np.ndarray) -> np.ndarray:
+        key = gram.tobytes() + cross.tobytes()
+        if key not in known:
+            known[key] = solve(scores, gram, cross)
+        return known[key]
+
+    monkeypatch.setattr(Scores, "_solve", once)
     rng = np.random.default_rng(2)
     X, y = rng.uniform(-1, 1, size=(6, 4)), rng.uniform(-1, 1, size=6)
     task = problem()

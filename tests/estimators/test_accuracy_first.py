@@ -317,3 +317,14 @@ def test_command_line_shows_levels_live_where_somebody_looks(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert shown() == live
     assert shown("--quiet") == []
+
+
+@pytest.mark.parametrize("cap", [1e-300, 1e300])
+def test_a_cap_beyond_meaning_is_refused_by_its_name(cap: float) -> None:
+    with pytest.raises(InvalidParameter, match="max_epsilon must lie between"):
+        AccuracyFirst(RIDGE, max_epsilon=cap).plan(2, 60)
+
+
+def test_a_delta_that_buys_the_target_alone_is_no_error() -> None:
+    ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)), delta=1 - 1e-12)
+    assert AccuracyFirst(ridge, target=0.5, method="one-shot").plan(3, 60).reserved[0] > 0

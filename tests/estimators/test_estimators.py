@@ -96,6 +96,28 @@ def test_next_to_no_privacy_is_fitted_or_refused_in_words(kind: type, epsilon: f
     assert not said or (epsilon > 1e6 and "noise would round to zero" in said)
 
 
+BEYOND = [(1e-300, 0.0), (1e-300, 1e-6), (1e300, 0.0), (1e300, 1e-6), (1.0, 1e-300)]
+EXTREME = [(1e-29, 0.0), (1e-12, 0.0), (1e-12, 1e-6), (1e12, 0.0), (1e12, 1e-6), (1.0, 1 - 1e-12)]
+
+
+@EVERY
+def test_an_absurd_budget_is_planned_or_refused_in_words(kind: type) -> None:
+    for epsilon, delta in BEYOND:
+        with pytest.raises(InvalidParameter, match=r"epsilon must lie|pass delta=0"):
+            make(kind, epsilon=epsilon, delta=delta).plan(3, 60)
+    for epsilon, delta in EXTREME:
+        said, guarantee = "", None
+        try:
+            guarantee = make(kind, epsilon=epsilon, delta=delta).plan(3, 60).guarantee
+        except InvalidParameter as refusal:
+            said = str(refusal)
+        if guarantee is None:
+            assert "er epsilon" in said or "epsilon must lie" in said
+        else:
+            assert (guarantee.epsilon, guarantee.delta) == (epsilon, delta)
+            assert guarantee.event.delta(epsilon) <= delta * (1 + 1e-9) + 1e-15
+
+
 def test_multinomial_and_one_against_the_rest() -> None:
     X, y = load_iris(return_X_y=True)
     bounds = Bounds(features=[(4, 8), (2, 5), (1, 7), (0, 3)], classes=(0, 1, 2))

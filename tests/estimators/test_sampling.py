@@ -143,3 +143,9 @@ def test_a_range_beyond_float64_is_refused() -> None:
     low, high = -8e307, 8e307
     drawn = draw_quantile(np.linspace(low, high, 99), 0.5, (low, high), 1e3, "zero-out", Seeded(0))
     assert abs(drawn) < 0.1 * high
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e300])
+def test_an_epsilon_beyond_meaning_is_refused(epsilon: float) -> None:
+    with pytest.raises(InvalidParameter, match="epsilon must lie between"):
+        PrivateMedian(epsilon=epsilon, bounds=Bounds(features=(0, 1))).fit(np.ones((9, 1)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import math
 import os
 import pickle
 import stat
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from discreet.algorithms.stream_learner import StreamLearner
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import UndeclaredBounds
-from discreet.estimators.journal import Journal
+from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 from discreet.noise import Seeded
@@ -343,8 +345,72 @@ def test_files_that_are_no_state_are_refused(tmp_path: Path) -> None:
         PrivateStreamClassifier.resume(path)
     other = tmp_path / "other.json"
     feed(model(state_path=other), CHUNKS[:1])
-    with pytest.raises(InvalidParameter, match="not a model"):
+    with pytest.raises(Incompatible, match=r"Use PrivateStreamClassifier\.resume"):
         PrivateStreamRegressor.resume(other)
+
+
+STATE_EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    **{
+        f"no {name}": lambda held, name=name: held["content"].pop(name)
+        for name in ("model", "bounds", "n_rows", "assumptions", "seeded", "position", "learner")
+    },
+    **{f"no {name}": lambda held, name=name: held.pop(name) for name in ("owner", "serial")},
+    "content that is a list": lambda held: held.update(content=[1]),
+    "a serial of text": lambda held: held.update(serial="3"),
+    "a model that is text": lambda held: held["content"].update(model="none"),
+    "no weights in the model": lambda held: held["content"]["model"]["model"].pop("coef_"),
+    "a smaller epsilon": lambda held: held["content"]["model"]["guarantee"].update(epsilon=0.1),
+    "strange bounds": lambda held: held["content"]["bounds"].update(strange=1),
+    "half a row": lambda held: held["content"]["learner"].update(rows=39.5),
+    "steps below 0": lambda held: held["content"]["learner"].update(steps=-1),
+    "a place before rows learned": lambda held: held["content"].update(position=20),
+    "short weights": lambda held: held["content"]["learner"]["weights"].pop(),
+    "endless weights": lambda held: held["content"]["learner"]["_base"].__setitem__(0, math.inf),
+    "no strategy": lambda held: held["content"]["learner"].update(_strategy={}),
+    "no sums": lambda held: held["content"]["learner"]["_sums"].pop("secret"),
+    "short sums": lambda held: held["content"]["learner"]["_sums"].update(secret={"sums": [7.5]}),
+}
+
+
+@pytest.mark.parametrize("edit", STATE_EDITS)
+def test_a_damaged_state_is_refused_without_a_word_of_it(tmp_path: Path, edit: str) -> None:
+    path = tmp_path / "state.json"
+    feed(model(state_path=path), CHUNKS[:2])
+    held = json.loads(path.read_text())
+    STATE_EDITS[edit](held)
+    path.write_text(json.dumps(held))
+    with pytest.raises(InvalidData) as caught:
+        PrivateStreamClassifier.resume(path)
+    assert str(caught.value) == DAMAGED
+    # A cause may quote sums of data.
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.999])
+def test_a_truncated_state_stops_its_owner_and_whoever_resumes_it(
+    tmp_path: Path, share: float
+) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path), CHUNKS[:2])
+    whole = path.read_bytes()
+    for text in (whole[: int(share * len(whole))], b"[" * 9**6, b"\xff\xfe\x00", b"[1]"):
+        path.write_bytes(text)
+        with pytest.raises(InvalidData, match="damaged"):
+            PrivateStreamClassifier.resume(path)
+        with pytest.raises(InvalidData, match="damaged"):
+            feed(stream, CHUNKS[2:3])
+        assert path.read_bytes() == text
+
+
+def test_a_state_without_a_sure_mark_counts_as_seeded(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    feed(model(state_path=path, random_state=None), CHUNKS[:2])
+    assert PrivateStreamClassifier.resume(path).guarantee_.secure
+    held = json.loads(path.read_text())
+    held["content"]["seeded"] = 0
+    path.write_text(json.dumps(held))
+    assert not PrivateStreamClassifier.resume(path).guarantee_.secure
 
 
 def test_passes_and_security_survive_a_resume(tmp_path: Path) -> None:
@@ -386,7 +452,7 @@ def test_settings_changed_on_the_way_change_no_claim(
     held = json.loads(path.read_text())
     held["content"]["model"]["parameters"].update(change)
     path.write_text(json.dumps(held))
-    with pytest.raises(InvalidParameter, match="would not be true"):
+    with pytest.raises(Incompatible, match="would not be true"):
         PrivateStreamClassifier.resume(path)
 
 

@@ -12,7 +12,8 @@ from scipy import stats
 
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.noise import Seeded, exponential_mechanism, permute_and_flip, selection, signs, top
-from discreet.noise.selection import below_exp, propose
+from discreet.noise.coins import below_exp
+from discreet.noise.selection import propose
 
 SCORES = np.array([0.0, 1.0, 2.5, -1.0])
 

@@ -78,9 +78,11 @@ def test_json_round_trip_and_guarantee_inside():
 
 
 def test_absurd_epsilon_is_still_valid_json():
-    absurd = replace(PURE, epsilon=5000.0)
-    json.dumps(card_dict(absurd), allow_nan=False)
-    assert "100.0%" in card_text(absurd)
+    for epsilon in (5000.0, 1e13):  # no budget reaches the second, but compositions may
+        absurd = replace(PURE, epsilon=epsilon)
+        json.dumps(card_dict(absurd), allow_nan=False)
+        assert "100.0%" in card_text(absurd)
+    assert card_dict(replace(PURE, epsilon=1e-40))["cautions"] == []
 
 
 def test_model_card_holds_public_facts_only():

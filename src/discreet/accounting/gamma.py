@@ -12,11 +12,7 @@ from collections.abc import Callable
 from discreet.accounting.terms import LossTerms
 from discreet.checks import nonnegative, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
-from discreet.types import NEIGHBOURS
-
-
-def _factor(neighbours: str) -> int:
-    return 2 if one_of("neighbours", neighbours, NEIGHBOURS) == "replace-one" else 1
+from discreet.types import rows_apart
 
 
 def _tight(terms: LossTerms, epsilon: float, strength: float, factor: int) -> float:
@@ -75,7 +71,7 @@ def gamma_floor(terms: LossTerms, epsilon: float, neighbours: str) -> float:
     """
     epsilon = positive("epsilon", epsilon)
     if terms.self_bounded:
-        return _factor(neighbours) * 4 * terms.smoothness / epsilon
+        return rows_apart(neighbours) * 4 * terms.smoothness / epsilon
     _curved(terms)
     return terms.strength_for(epsilon / 10)
 
@@ -105,7 +101,7 @@ def gamma_scale(
     1.287239
     """
     epsilon, strength = positive("epsilon", epsilon), positive("strength", strength)
-    factor = _factor(neighbours)
+    factor = rows_apart(neighbours)
     _curved(terms)
     if mode is None:
         shortcut = terms.self_bounded and strength >= gamma_floor(terms, epsilon, neighbours)
@@ -120,7 +116,7 @@ def gamma_epsilon(terms: LossTerms, scale: float, strength: float, neighbours: s
     1.0
     """
     scale, strength = positive("scale", scale), positive("strength", strength)
-    factor = _factor(neighbours)
+    factor = rows_apart(neighbours)
     _curved(terms)
     noise = factor * terms.lipschitz / scale
     if terms.self_bounded and strength >= gamma_floor(terms, noise, neighbours):
@@ -151,7 +147,7 @@ def output_sensitivity(
     """
     lipschitz, strength = positive("lipschitz", lipschitz), positive("strength", strength)
     tolerance = nonnegative("tolerance", tolerance)
-    return (_factor(neighbours) * lipschitz + 2 * tolerance) / strength
+    return (rows_apart(neighbours) * lipschitz + 2 * tolerance) / strength
 
 
 def _curved(terms: LossTerms) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
-from discreet.checks import between, nonnegative, one_of, positive
+from discreet.checks import between, nonnegative, one_of, usable_epsilon
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.types import NEIGHBOURS, Neighbours
 
@@ -20,6 +20,9 @@ INSECURE = (
 )
 """What is said about a release whose randomness was seeded."""
 
+LEAST_DELTA = 1e-290
+"""Least delta above 0: tails of noise are smaller than float64 can tell below it."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -30,9 +33,9 @@ class Budget:
     Parameters
     ----------
     epsilon
-        Finite and above 0.
+        From 1e-30 to 1e12.
     delta
-        At least 0 and below 1.
+        0, or at least 1e-290 and below 1.
 
     Examples
     --------
@@ -44,10 +47,15 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-        delta = nonnegative("delta", self.delta)
+        epsilon, delta = usable_epsilon("epsilon", self.epsilon), nonnegative("delta", self.delta)
         if delta >= 1:
             raise InvalidParameter(f"delta must be below 1. Got {delta!r} instead.")
+        if 0 < delta < LEAST_DELTA:
+            raise InvalidParameter(
+                f"delta must be 0 or at least {LEAST_DELTA:g}. Got {delta!r} instead; pass delta=0 "
+                "for pure privacy."
+            )
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 
     def __le__(self, other: Budget) -> bool:
@@ -72,18 +80,27 @@ class Budget:
         >>> Budget(1.0, 1e-6).remarks()
         ()
         """
-        found = []
-        if self.epsilon > 50:
-            found.append(
-                f"epsilon = {self.epsilon:g} bounds the odds of any inference only by a factor "
-                f"exp({self.epsilon:g}); that is no protection in practice."
-            )
-        if self.delta >= 1e-2:
-            found.append(
-                f"delta = {self.delta:g} allows publishing a row outright with about that "
-                "probability; keep delta far below one over the number of rows."
-            )
-        return tuple(found)
+        return remarks(self.epsilon, self.delta)
+
+
+def remarks(epsilon: float, delta: float) -> tuple[str, ...]:
+    """Return cautions about what was promised or may be spent.
+
+    >>> len(remarks(60.0, 0.5))
+    2
+    """
+    found = []
+    if epsilon > 50:
+        found.append(
+            f"epsilon = {epsilon:g} bounds the odds of any inference only by a factor "
+            f"exp({epsilon:g}); that is no protection in practice."
+        )
+    if delta >= 1e-2:
+        found.append(
+            f"delta = {delta:g} allows publishing a row outright with about that "
+            "probability; keep delta far below one over the number of rows."
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from discreet.accounting.gaussian import folded_profile, gaussian_profile, least
 from discreet.accounting.terms import LossTerms
 from discreet.checks import between, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
-from discreet.types import NEIGHBOURS, Array, Neighbours
+from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
 
 
 @register("objective-perturbation")
@@ -219,7 +219,7 @@ class Logistic(Sharp):
         return super().refusal(terms, neighbours)
 
     def needed(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
-        return (2 if neighbours == "replace-one" else 1) * self.cost(terms, epsilon)
+        return rows_apart(neighbours) * self.cost(terms, epsilon)
 
     floor = needed
 
@@ -248,7 +248,7 @@ class Folded(Mode):
 
     def needed(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
         # Their bound pays the Jacobian in both directions, so a replacement pays it twice.
-        return self.strength_for(terms, epsilon / (2 if neighbours == "replace-one" else 1))
+        return self.strength_for(terms, epsilon / rows_apart(neighbours))
 
     def strength_for(self, terms: LossTerms, cost: float) -> float:
         """Return the strength at which the Jacobian cost of this bound is ``cost``."""
@@ -269,7 +269,7 @@ class Folded(Mode):
     vanish = appear
 
     def rdp(self, at: ObjectivePerturbation, order: float) -> float:
-        shift = at.shift * (2 if at.neighbours == "replace-one" else 1)
+        shift = at.shift * rows_apart(at.neighbours)
         return self.cost(at.terms, at.strength) + folded_rdp(shift, order)
 
 
@@ -301,7 +301,7 @@ class Kifer(Mode):
 
     def appear(self, at: ObjectivePerturbation, epsilons: Array) -> Array:
         # privacy: a replacement moves the gradient twice as far.
-        shift = at.shift * (2 if at.neighbours == "replace-one" else 1)
+        shift = at.shift * rows_apart(at.neighbours)
 
         def curve(e: Array) -> Array:
             exponent: Array = np.clip(e / 2 - (e / shift) ** 2 / 8, -690.0, 0.0)

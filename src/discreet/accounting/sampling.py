@@ -32,7 +32,7 @@ from discreet.accounting.events import Curve, Event, register
 from discreet.accounting.gaussian import TINY, gaussian_multiplier, gaussian_profile
 from discreet.checks import between, integer, one_of, positive
 from discreet.errors import Incompatible
-from discreet.types import NEIGHBOURS, Array, Neighbours
+from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
 
 # Rounding of the Fourier transforms, per composition; measured well below.
 _ROUNDING = 1e-14
@@ -79,9 +79,9 @@ class _Sampled(Curve):
         return np.asarray(np.clip(values, 0.0, 1.0)[back] + self.steps * _ROUNDING + TINY)
 
     @property
-    def _apart(self) -> float:
+    def _apart(self) -> int:
         """How far neighbours' sums over one given batch are apart, in row norms."""
-        return 2.0 if self.neighbours == "replace-one" else 1.0
+        return rows_apart(self.neighbours)
 
     def rdp(self, order: float) -> float:
         return self.steps * order * self._apart**2 / (2 * self.multiplier**2)
@@ -141,14 +141,10 @@ class FixedSizeGaussian(_Sampled):
 
     Parameters
     ----------
-    multiplier
-        Standard deviation of the noise over the largest norm of one row's part.
+    multiplier, steps, neighbours
+        As for :class:`PoissonGaussian`.
     rate
         Rows in a batch over rows in the data, below 1.
-    steps
-        Number of batches.
-    neighbours
-        The relation the curve is for.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from discreet.adaptive.paths import OutputPath, StatisticsPath
 from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
 from discreet.adaptive.threshold_stop import ThresholdStop, split_task
-from discreet.checks import between, one_of, positive
+from discreet.checks import between, one_of, positive, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.losses import Squared
 
@@ -70,7 +70,7 @@ def choose(
     one_of("metric", metric, METRICS)
     one_of("method", method, METHODS)
     positive("target", target)
-    cap = positive("max_epsilon", max_epsilon)
+    cap = usable_epsilon("max_epsilon", max_epsilon)
     between("failure", failure, 0, 1)
     exact = metric == "excess-risk"
     if not exact and method not in ("auto", "noise-reduction"):
@@ -82,7 +82,7 @@ def choose(
         share = (0.8 if exact else 0.1) * target if margin is None else margin
         return _tested(task, metric, target, failure, cap, delta, noise, share, validation)
     if validation is not None:
-        raise Incompatible("validation is for metric 'loss' or 'error-rate'.")
+        raise Incompatible("validation is for metric='loss' or metric='error-rate'.")
     if method == "doubling":
         return _doubling(task, target, failure, cap)
     return _untested(task, target, failure, cap, delta, method)

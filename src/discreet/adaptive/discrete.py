@@ -36,7 +36,8 @@ def geometric(scale: float, n: int, random: Randomness) -> Array:
     scale = positive("scale", scale)
     if scale * _REACH > MOST_STEPS or scale < 2.0**-10:
         raise InvalidParameter(
-            "scale must lie between 2**-10 and 2**43 units. Use a coarser or finer unit."
+            "scale must lie between 2**-10 and 2**43 units. Use an epsilon or max_epsilon that is "
+            "less extreme, or a coarser or finer unit."
         )
 
     def tail(k: int, precision: int) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from discreet.accounting import Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.discrete import discrete_laplace
 from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
-from discreet.adaptive.paths import OutputPath, StatisticsPath
+from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
@@ -49,6 +49,7 @@ class Doubling:
 
     Examples
     --------
+    >>> from discreet.adaptive.paths import OutputPath
     >>> from discreet.adaptive.task import Task
     >>> from discreet.algorithms import Problem
     >>> from discreet.losses import Logistic
@@ -62,7 +63,7 @@ class Doubling:
     2.55
     """
 
-    path: StatisticsPath | OutputPath
+    path: Path
     query: Query
     first: float
     count: int

@@ -28,7 +28,7 @@ from discreet.adaptive.task import Task
 from discreet.algorithms import OutputPerturbation, Plan, SufficientStatistics
 from discreet.algorithms.release_noise import Kind
 from discreet.algorithms.second_moments import SecondMoments
-from discreet.checks import between, nonnegative, one_of, positive
+from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, positive
 from discreet.data import Source
 from discreet.losses import Squared
 from discreet.noise import Randomness
@@ -103,7 +103,7 @@ class OneShot:
     @property
     def epsilon(self) -> float:
         """The least epsilon at which the target is promised."""
-        return self._solution[0]
+        return max(self._solution[0], LEAST_EPSILON)  # with a large delta none may be needed
 
     @property
     def reserved(self) -> tuple[float, float]:

@@ -75,7 +75,23 @@ def gaussian(n: int, random: Randomness) -> Array:
 
 
 @dataclass(frozen=True)
-class IntegerLaplaceReduction:
+class _Weighted:
+    """A scale of noise for every coordinate, and the levels."""
+
+    weights: Array
+    levels: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        weights = np.asarray(self.weights, dtype=np.float64)
+        sound = weights.ndim == 1 and weights.size and (np.isfinite(weights) & (weights > 0)).all()
+        if not sound:
+            raise InvalidParameter("weights must be a vector of positive finite numbers.")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "levels", check_levels(self.levels))
+
+
+@dataclass(frozen=True)
+class IntegerLaplaceReduction(_Weighted):
     """Discrete Laplace noise on whole numbers, without any rounding.
 
     Coordinate ``j`` at level ``e`` carries noise of law ``exp(-|k| e / w_j)``.
@@ -97,13 +113,6 @@ class IntegerLaplaceReduction:
     >>> [bool((v % 1 == 0).all()) for v in path.path(np.zeros(2), Seeded(0))]
     [True, True, True]
     """
-
-    weights: Array
-    levels: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _weights(self.weights))
-        object.__setattr__(self, "levels", check_levels(self.levels))
 
     def path(self, value: Array, random: Randomness) -> Iterator[Array]:
         """Yield the releases of whole numbers ``value``, most private first."""
@@ -133,7 +142,7 @@ class IntegerLaplaceReduction:
 
 
 @dataclass(frozen=True)
-class LaplaceReduction:
+class LaplaceReduction(_Weighted):
     """Laplace noise that shrinks step by step, in memory of one vector.
 
     Levels are visited from private to accurate and need no end: the step from
@@ -152,13 +161,6 @@ class LaplaceReduction:
     >>> last.round(6)
     array([1., 2., 3.])
     """
-
-    weights: Array
-    levels: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _weights(self.weights))
-        object.__setattr__(self, "levels", check_levels(self.levels))
 
     def path(self, value: Array, random: Randomness) -> Iterator[Array]:
         """Yield the releases of ``value``, most private first."""
@@ -290,13 +292,6 @@ def _arrivals(length: float, rate: float, random: Randomness) -> Array:
         gaps = -np.log(uniform(16 + int(1.2 * rate * length), random)) / rate
         times = np.concatenate([times, times[-1] + np.cumsum(gaps)])
     return times[1:][times[1:] < length]
-
-
-def _weights(weights: Array) -> Array:
-    found = np.asarray(weights, dtype=np.float64)
-    if found.ndim != 1 or not found.size or not (np.isfinite(found) & (found > 0)).all():
-        raise InvalidParameter("weights must be a vector of positive finite numbers.")
-    return found
 
 
 def _same_shape(value: Array, like: Array) -> None:

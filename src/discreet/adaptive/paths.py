@@ -8,10 +8,11 @@ all (fresh noise). ``levels`` are what a prefix costs.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -38,44 +39,19 @@ Noise = Literal["laplace", "gamma", "brownian"]
 NOISES = ("laplace", "gamma", "brownian")
 
 
-class Path(Protocol):
-    """Models of one task at increasing levels."""
-
-    @property
-    def task(self) -> Task: ...
-
-    @property
-    def levels(self) -> tuple[float, ...]: ...
-
-    @property
-    def noise(self) -> Noise: ...
-
-    @property
-    def delta(self) -> float: ...
-
-    def models(self, source: Source, random: Randomness) -> Iterator[Array]: ...
-
-
-def costs_of(path: Path) -> tuple[float, ...]:
-    """Return the zCDP costs of a Brownian path, declared through the losses they lead to."""
-    if not path.delta > 0:
-        raise Incompatible("Brownian noise needs delta > 0. Pass delta, or noise='laplace'.")
-    return tuple(grid_cost(level, path.delta, len(path.levels)) for level in path.levels)
-
-
 @dataclass(frozen=True, kw_only=True)
-class StatisticsPath:
-    """Ridge models from second moments under shrinking noise (CovNR).
+class Path(ABC):
+    """Models of one task at increasing levels.
 
     Parameters
     ----------
     task
-        With the squared loss.
+        What the models are for.
     levels
         Increasing epsilons, declared in advance.
     noise
         ``"laplace"`` in exact integers; ``"gamma"`` and ``"brownian"`` in
-        floating point. Laplace uses the l1 norm of rows, the others the l2 norm.
+        floating point.
     delta
         For ``"brownian"``.
     """
@@ -88,6 +64,26 @@ class StatisticsPath:
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", check_levels(self.levels))
         one_of("noise", self.noise, NOISES)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """The zCDP costs of Brownian noise, declared through the losses they lead to."""
+        if not self.delta > 0:
+            raise Incompatible("Brownian noise needs delta > 0. Pass delta, or noise='laplace'.")
+        return tuple(grid_cost(level, self.delta, len(self.levels)) for level in self.levels)
+
+    @abstractmethod
+    def models(self, source: Source, random: Randomness) -> Iterator[Array]:
+        """Yield a model for every level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticsPath(Path):
+    """Ridge models from second moments under shrinking noise (CovNR).
+
+    The task has the squared loss. Laplace noise uses the l1 norm of rows, the
+    others the l2 norm.
+    """
 
     @cached_property
     def moments(self) -> SecondMoments:
@@ -111,7 +107,7 @@ class StatisticsPath:
     def scales(self) -> tuple[float, ...]:
         """Scale of the noise at every level, in scaled units."""
         if self.noise == "brownian":
-            return tuple(self.sensitivity / math.sqrt(2 * cost) for cost in costs_of(self))
+            return tuple(self.sensitivity / math.sqrt(2 * cost) for cost in self.costs)
         return tuple(self.sensitivity / level for level in self.levels)
 
     def _spread(self, scale: float) -> tuple[float, float]:
@@ -144,7 +140,7 @@ class StatisticsPath:
     ) -> IntegerLaplaceReduction | GammaReduction | BrownianReduction:
         size = self.sensitivity / self.moments.unit
         if self.noise == "brownian":
-            return BrownianReduction(size, costs_of(self))
+            return BrownianReduction(size, self.costs)
         if self.noise == "gamma":
             return GammaReduction(size, self.levels)
         p = self.moments.dimension
@@ -168,26 +164,11 @@ class StatisticsPath:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputPath:
+class OutputPath(Path):
     """Models that are the minimiser plus shrinking noise, projected (OutputNR).
 
-    Parameters
-    ----------
-    task, levels, delta
-        As for :class:`StatisticsPath`; any smooth loss.
-    noise
-        ``"laplace"`` in exact integers; ``"gamma"`` and ``"brownian"`` in
-        floating point.
+    The task has any smooth loss.
     """
-
-    task: Task
-    levels: tuple[float, ...]
-    noise: Noise = "laplace"
-    delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", check_levels(self.levels))
-        one_of("noise", self.noise, NOISES)
 
     @cached_property
     def tolerance(self) -> float:
@@ -218,7 +199,7 @@ class OutputPath:
         task = self.task
         point = task.minimiser(task.problem.bound(source), self.tolerance)
         if self.noise == "brownian":
-            path = BrownianReduction(self.sensitivity, costs_of(self)).path(point, random)
+            path = BrownianReduction(self.sensitivity, self.costs).path(point, random)
         elif self.noise == "gamma":
             path = GammaReduction(self.sensitivity, self.levels).path(point, random)
         else:

@@ -44,7 +44,7 @@ class Query:
         one_of("metric", self.metric, METRICS)
         positive("target", self.target)
         if self.metric == "error-rate" and self.task.problem.loss.target != "sign":
-            raise Incompatible("error-rate needs a classifier of two classes. Use 'loss'.")
+            raise Incompatible("error-rate needs a classifier of two classes. Use metric='loss'.")
 
     @cached_property
     def tolerance(self) -> float:

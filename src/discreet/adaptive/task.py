@@ -82,7 +82,7 @@ class Task:
         if not (isinstance(problem.regularizer, Zero) and isinstance(problem.constraint, AllSpace)):
             raise Incompatible(
                 "Accuracy targets are worked out for ridge penalties without a constraint. "
-                "Leave regularizer and constraint out."
+                "Use a logistic, Huber or ridge regression, without regularizer and constraint."
             )
         if self.n_max is not None:
             integer("n_max", self.n_max, minimum=problem.n_rows)

@@ -19,7 +19,7 @@ from discreet.accounting import ZCDP, Approximate, Event, Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.noise_reduction import FLOATING_POINT
 from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
-from discreet.adaptive.paths import Path, costs_of
+from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.adaptive.task import Task
 from discreet.checks import between, positive
@@ -75,7 +75,7 @@ class ThresholdStop:
         if self.validation and self.query.metric == "excess-risk":
             raise Incompatible(
                 "Excess risk is measured against the optimum of the training rows, so it cannot "
-                "be tested on separate rows. Use metric 'loss' or 'error-rate'."
+                "be tested on separate rows. Use metric='loss' or metric='error-rate'."
             )
         # privacy: the range of a row's loss is that over the ball the models lie in
         if self.query.task.radius < self.path.task.radius:
@@ -118,7 +118,7 @@ class ThresholdStop:
         exact = self.path.noise == "laplace"
         event: Event = Pure(total) if delta == 0 else Approximate(total, delta)
         if self.path.noise == "brownian" and not self.validation:
-            event = ZCDP(costs_of(self.path)[-1] + test**2 / 2)
+            event = ZCDP(self.path.costs[-1] + test**2 / 2)
         assumptions = [] if exact else [FLOATING_POINT]
         if self.path.task.problem.neighbours == "add-remove":
             assumptions.append(SIZE_KNOWN)

@@ -28,14 +28,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.checks import integer, nonnegative, positive
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, permutation
 from discreet.regularizers import combined_prox
-from discreet.types import Array, unit_roundoff
+from discreet.types import Array, rows_apart, unit_roundoff
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +132,7 @@ class BoltOn:
             if budget.delta > 0
             else size**2 / budget.epsilon
         )
-        a = 2 if problem.neighbours == "replace-one" else 1
+        a = rows_apart(problem.neighbours)
         lipschitz = problem.terms.lipschitz
         slope = lipschitz**2 * (0.5 + a * self.passes * factor / self.batch)
         return min(limit, guess / math.sqrt(2 * updates * slope))
@@ -165,7 +166,7 @@ class BoltOnPlan:
     @cached_property
     def sensitivity(self) -> float:
         """Largest distance between neighbouring results in real arithmetic."""
-        a = 2 if self.problem.neighbours == "replace-one" else 1
+        a = rows_apart(self.problem.neighbours)
         lipschitz = self.problem.terms.lipschitz
         if self._modulus > 0:
             # privacy: holds for the final iterate only, never for an average
@@ -207,14 +208,7 @@ class BoltOnPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self.noise.event,
-            theorem="bolt-on permutation SGD (Wu et al. 2017)",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        return promise(self, self.noise.event, "bolt-on permutation SGD (Wu et al. 2017)")
 
     @property
     def expected_excess(self) -> float:

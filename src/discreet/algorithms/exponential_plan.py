@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting import Approximate, BoundedRange, Budget, Event, Guarantee, Pure
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, sealed
+from discreet.algorithms.base import Problem, Release, sealed
 from discreet.algorithms.density import density
 from discreet.algorithms.oscillation import covered_rows, oscillation, public_size, score_error
+from discreet.algorithms.promise import promise
 from discreet.algorithms.quadratic_floor import quadratic_floor
 from discreet.algorithms.temperature import affordable_range, gaussian_temperature
 from discreet.data import Rows, Source
@@ -135,7 +136,7 @@ class ExponentialSamplingPlan:
         epsilon, delta = self.budget.epsilon, self.budget.delta
         theorem = "exponential mechanism (McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014)"
         event: Event = BoundedRange(self.eta)
-        assumptions: tuple[str, ...] = (SIDE_CHANNELS,)
+        assumptions: tuple[str, ...] = ()
         if self.config.regularised:
             event = Approximate(epsilon, delta)
             theorem = "regularised exponential mechanism (Gopi, Lee, Liu 2022)"
@@ -148,14 +149,7 @@ class ExponentialSamplingPlan:
             assumptions += (NOT_CERTIFIED,)
         if self.config.trust_loss:
             assumptions += (CONVEX,)
-        return Guarantee(
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=self.problem.neighbours,
-            event=event,
-            theorem=theorem,
-            assumptions=assumptions,
-        )
+        return promise(self, event, theorem, *assumptions)
 
     @property
     def expected_excess(self) -> float:

@@ -27,7 +27,7 @@ from typing import ClassVar, Literal
 
 from discreet.accounting import Budget
 from discreet.algorithms.base import Problem, norm_guess_of
-from discreet.algorithms.frank_wolfe_common import NAME, largest_entry
+from discreet.algorithms.frank_wolfe_common import MOST_STEPS, NAME, largest_entry
 from discreet.algorithms.frank_wolfe_gaussian import GaussianFrankWolfePlan
 from discreet.algorithms.frank_wolfe_polytope import FrankWolfePlan
 from discreet.algorithms.vertices import vertices_of
@@ -148,7 +148,8 @@ class FrankWolfe:
             )
 
     def _counted(self, draft: AnyPlan) -> AnyPlan:
-        return replace(draft, steps=draft.default_steps() if self.steps is None else self.steps)
+        usual = min(draft.default_steps(), MOST_STEPS)
+        return replace(draft, steps=usual if self.steps is None else self.steps)
 
     def _draft(self, problem: Problem, budget: Budget) -> AnyPlan:
         """Return a plan of one step."""

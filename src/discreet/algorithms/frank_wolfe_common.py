@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from discreet.algorithms.base import SIDE_CHANNELS, Problem
+from discreet.algorithms.base import Problem
 from discreet.types import Array
 
 NAME = "frank-wolfe"
+SOURCE = "Talwar, Thakurta, Zhang 2015, corrected"
 
 MARGIN = 1.0 + 2.0**-20
 """Covers the rounding of weights, margins and slopes in the bound on a slope."""
@@ -16,6 +17,8 @@ MARGIN = 1.0 + 2.0**-20
 MOST_ROWS = 2**20
 """Rows that rounding is paid for under add-remove, where the true number is secret."""
 
+MOST_STEPS = 2**15
+"""Steps a default run never exceeds; only absurd budgets ask for more."""
 
 TYPICAL = 24.0
 """How far the curvature of usual problems lies below its bound, for the default steps.
@@ -23,11 +26,6 @@ TYPICAL = 24.0
 Chosen on synthetic problems, see ``benchmarks/frank_wolfe.py steps``. Real rows
 are sparse and their slopes small, so a step gains more than its bound says.
 """
-
-
-def adjacency(problem: Problem) -> int:
-    """Return how many bounded rows' worth of change a neighbour can make."""
-    return 2 if problem.neighbours == "replace-one" else 1
 
 
 def largest_entry(problem: Problem) -> float:
@@ -56,13 +54,10 @@ def rounded_rows(problem: Problem) -> int:
 
 
 def assumptions(problem: Problem) -> tuple[str, ...]:
-    """Return what the guarantee of a run assumes."""
+    """Return what the guarantee of a run assumes beside the usual."""
     if problem.neighbours != "add-remove":
-        return (SIDE_CHANNELS,)
-    return (
-        SIDE_CHANNELS,
-        f"the data has at most {rounded_rows(problem)} rows (for the rounding of sums)",
-    )
+        return ()
+    return (f"the data has at most {rounded_rows(problem)} rows (for the rounding of sums)",)
 
 
 def iterate(weights: Array, steps: int, vertex: Callable[[Array], Array]) -> Array:

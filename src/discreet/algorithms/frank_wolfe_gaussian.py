@@ -14,16 +14,17 @@ from discreet.algorithms.base import Problem, Release, sealed
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
     NAME,
+    SOURCE,
     TYPICAL,
-    adjacency,
     assumptions,
     iterate,
     rounded_rows,
 )
+from discreet.algorithms.promise import promise
 from discreet.data import Source, block_rows, gamma
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
-from discreet.types import Array
+from discreet.types import Array, rows_apart
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class GaussianFrankWolfePlan:
         # privacy: sums are rounded, and so is the margin of a row that moved to another position.
         margin = terms.smoothness * self.problem.constraint.radius(dim) * gamma(dim + 8)
         rounding = 2.0 * rows * (terms.lipschitz * gamma(block + 32) + margin)
-        return MARGIN * (adjacency(self.problem) * terms.lipschitz + rounding)
+        return MARGIN * (rows_apart(self.problem.neighbours) * terms.lipschitz + rounding)
 
     @cached_property
     def _multiplier(self) -> float:
@@ -80,15 +81,8 @@ class GaussianFrankWolfePlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=Gaussian(self._multiplier),
-            theorem=f"private Frank-Wolfe, {self.steps} Gaussian gradients "
-            "(Talwar, Thakurta, Zhang 2015, corrected)",
-            assumptions=assumptions(self.problem),
-        )
+        theorem = f"private Frank-Wolfe, {self.steps} Gaussian gradients ({SOURCE})"
+        return promise(self, Gaussian(self._multiplier), theorem, *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:

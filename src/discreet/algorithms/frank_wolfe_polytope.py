@@ -15,8 +15,8 @@ from discreet.algorithms.bounded_range import per_round, rho_of
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
     NAME,
+    SOURCE,
     TYPICAL,
-    adjacency,
     assumptions,
     iterate,
     largest_entry,
@@ -29,12 +29,13 @@ from discreet.algorithms.frank_wolfe_sparse import (
     squared_rounding,
     term_grid,
 )
+from discreet.algorithms.promise import promise
 from discreet.algorithms.vertices import CrossPolytope, Vertices
 from discreet.data import Rows, Source, block_rows, gamma
 from discreet.errors import MissingBound
 from discreet.losses import Squared
 from discreet.noise import Randomness
-from discreet.types import Array
+from discreet.types import Array, rows_apart
 
 MOST_ROUNDING = 2.0**-6
 """Relative surcharge for rounding above which a faster but rougher kernel is not used."""
@@ -87,7 +88,7 @@ class FrankWolfePlan:
     def range(self) -> float:
         """How differently one row moves the scores of two vertices, in real arithmetic."""
         spread = self.vertices.spread(self.peak, self.problem.row_norm)
-        return adjacency(self.problem) * self.weight * spread
+        return rows_apart(self.problem.neighbours) * self.weight * spread
 
     @cached_property
     def curvature(self) -> float:
@@ -161,15 +162,8 @@ class FrankWolfePlan:
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         how = "permute-and-flip" if self.pure else "exponential mechanism"
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self._calibrated[1],
-            theorem=f"private Frank-Wolfe, {self.steps} vertices by {how} "
-            "(Talwar, Thakurta, Zhang 2015, corrected)",
-            assumptions=assumptions(self.problem),
-        )
+        theorem = f"private Frank-Wolfe, {self.steps} vertices by {how} ({SOURCE})"
+        return promise(self, self._calibrated[1], theorem, *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:

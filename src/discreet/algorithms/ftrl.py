@@ -49,6 +49,7 @@ from discreet.noise import Randomness
 from discreet.noise.prefix import STRATEGIES, PrefixSums, Strategy
 from discreet.regularizers import Zero
 from discreet.sets import AllSpace
+from discreet.types import rows_apart
 
 ONE_PASS = "every row is fed once a pass, at a place in the stream that does not depend on data"
 """What a stream assumes of whoever feeds it."""
@@ -186,10 +187,9 @@ class FTRLPlan:
     @property
     def sensitivity(self) -> float:
         """Distance one row moves the computed gradient of its step."""
-        factor = 2.0 if self.problem.neighbours == "replace-one" else 1.0
         # privacy: the float64 sum over a step errs by this much on either side.
         error = gamma(self.batch + self.problem.bounding.dimension + 16) * self.gradient_bound
-        return factor * self.problem.terms.lipschitz + 2.0 * error
+        return rows_apart(self.problem.neighbours) * self.problem.terms.lipschitz + 2.0 * error
 
     def block(self, index: int, strategy: Strategy | None = None) -> PrefixSums:
         """Return the noise of one block of the stream; an endless one has many.

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from discreet.accounting import Budget
 from discreet.algorithms.base import Problem
 from discreet.algorithms.release_noise import release_noise
-from discreet.algorithms.samplers import rows_apart
 from discreet.data.clipped_sums import sum_rounding
 from discreet.noise import Gaussian, Grid, Noise, Randomness, release
-from discreet.types import Array
+from discreet.types import Array, rows_apart
 
 _TAIL = 20.0  # deviations that must fit on the grid beside the sum
 

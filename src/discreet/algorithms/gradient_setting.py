@@ -17,13 +17,13 @@ from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms.adaptive_clip import AdaptiveClip
 from discreet.algorithms.base import Problem, norm_guess_of
 from discreet.algorithms.heavy_ball import HeavyBall
-from discreet.algorithms.samplers import Sampler, rows_apart
+from discreet.algorithms.samplers import Sampler
 from discreet.algorithms.steps import RULES as PLAIN
 from discreet.algorithms.steps import Facts, Rule, affordable
 from discreet.algorithms.typical_steps import SHARP, Typical
 from discreet.checks import integer, nonnegative, positive
 from discreet.errors import Incompatible, MissingBound
-from discreet.types import Array
+from discreet.types import Array, rows_apart
 
 if TYPE_CHECKING:
     from discreet.algorithms.noisy_gradient import NoisyGradient

@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.accounting import gaussian_multiplier
-from discreet.algorithms.samplers import FullBatch, rows_apart
+from discreet.algorithms.samplers import FullBatch
 from discreet.algorithms.steps import RULES
 from discreet.checks import positive
 from discreet.errors import Incompatible
+from discreet.types import rows_apart
 
 if TYPE_CHECKING:
     from discreet.algorithms.noisy_gradient import NoisyGradientPlan

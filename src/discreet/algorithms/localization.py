@@ -24,7 +24,6 @@ from scipy.special import gammaincc, gammainccinv
 from discreet.accounting import BoundedRange, Budget, Composed, Guarantee, Pure
 from discreet.accounting.gamma import output_sensitivity
 from discreet.algorithms.base import (
-    SIDE_CHANNELS,
     Problem,
     Release,
     check_solvable,
@@ -36,6 +35,7 @@ from discreet.algorithms.density import check_convex, density
 from discreet.algorithms.exponential_sampling import PRACTICAL
 from discreet.algorithms.minimize import minimise
 from discreet.algorithms.oscillation import lipschitz_within, public_size, score_error
+from discreet.algorithms.promise import promise
 from discreet.algorithms.quadratic_floor import is_curved, quadratic_floor
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
 from discreet.checks import positive
@@ -43,6 +43,7 @@ from discreet.data import Source
 from discreet.errors import Incompatible, MissingBound
 from discreet.noise import Randomness
 from discreet.samplers import GaussianEnvelope, Region, tangent_passes
+from discreet.types import rows_apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +134,8 @@ class LocalizationPlan:
         return self.problem.terms.lipschitz
 
     @property
-    def _rows(self) -> float:
-        return 2.0 if self.problem.neighbours == "replace-one" else 1.0
+    def _rows(self) -> int:
+        return rows_apart(self.problem.neighbours)
 
     @cached_property
     def tolerance(self) -> float:
@@ -169,14 +170,9 @@ class LocalizationPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=Composed((Pure(self.halves[0]), BoundedRange(self.halves[1]))),
-            theorem="localization with exponential sampling (Bassily, Smith, Thakurta 2014)",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        event = Composed((Pure(self.halves[0]), BoundedRange(self.halves[1])))
+        theorem = "localization with exponential sampling (Bassily, Smith, Thakurta 2014)"
+        return promise(self, event, theorem)
 
     @property
     def expected_excess(self) -> float:

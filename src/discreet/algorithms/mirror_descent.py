@@ -22,9 +22,10 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from discreet.accounting import Budget, Event, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
-from discreet.algorithms.samplers import FullBatch, rows_apart
+from discreet.algorithms.promise import promise
+from discreet.algorithms.samplers import FullBatch
 from discreet.algorithms.steps import affordable
 from discreet.checks import integer
 from discreet.data import Source
@@ -32,7 +33,7 @@ from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.noise import Randomness
 from discreet.sets import AllSpace, Simplex
-from discreet.types import Array
+from discreet.types import Array, rows_apart
 
 
 class Entropy:
@@ -197,14 +198,8 @@ class MirrorDescentPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self.event,
-            theorem="noisy mirror descent (Talwar, Thakurta, Zhang 2014), exact composition",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        theorem = "noisy mirror descent (Talwar, Thakurta, Zhang 2014), exact composition"
+        return promise(self, self.event, theorem)
 
     @cached_property
     def _square(self) -> float:

@@ -28,11 +28,12 @@ import numpy as np
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.averages import OUTPUTS
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, sealed
+from discreet.algorithms.base import Problem, Release, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
+from discreet.algorithms.promise import promise
 from discreet.algorithms.samplers import SAMPLERS, FullBatch
 from discreet.algorithms.steps import Facts
 from discreet.checks import integer, one_of
@@ -209,22 +210,14 @@ class NoisyGradientPlan(GradientSetting):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem, assumptions = self.sampler.theorem, [SIDE_CHANNELS]
-        if self.problem.neighbours == "add-remove":
-            assumptions.append(FEW_ROWS)
+        theorem = self.sampler.theorem
+        assumptions = [FEW_ROWS] if self.problem.neighbours == "add-remove" else []
         if self.budget.delta == 0:
             theorem = "noisy gradient descent with gamma noise, basic composition"
         if self.config.hidden_state:
             theorem = HiddenState.theorem
-            assumptions.extend(HiddenState.assumptions)
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self.event,
-            theorem=theorem,
-            assumptions=tuple(assumptions),
-        )
+            assumptions += HiddenState.assumptions
+        return promise(self, self.event, theorem, *assumptions)
 
     # Accuracy.
 

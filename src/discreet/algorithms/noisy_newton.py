@@ -24,9 +24,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
-from discreet.algorithms.samplers import rows_apart
+from discreet.algorithms.promise import promise
 from discreet.checks import integer, one_of, positive
 from discreet.data import Rows, Source, block_rows, gamma
 from discreet.data.clipped_sums import ClippedSums
@@ -34,7 +34,7 @@ from discreet.errors import Incompatible
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
 from discreet.sets import L2Ball
-from discreet.types import Array
+from discreet.types import Array, rows_apart
 
 VARIANTS = ("hessian", "double-noise")
 
@@ -172,14 +172,7 @@ class NoisyNewtonPlan:
         """What a run of this plan guarantees."""
         authors = {"hessian": "Avella-Medina, Bradshaw, Loh 2023"}
         source = authors.get(self.config.variant, "Ganesh, Haghifam, Steinke, Thakurta 2023")
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self.event,
-            theorem=f"noisy Newton steps ({source}), exact composition",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        return promise(self, self.event, f"noisy Newton steps ({source}), exact composition")
 
     @property
     def expected_excess(self) -> float:

@@ -42,7 +42,6 @@ from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
     ENOUGH_ROWS,
     NOMINAL_ROWS,
-    SIDE_CHANNELS,
     Problem,
     Release,
     check_solvable,
@@ -52,6 +51,7 @@ from discreet.algorithms.base import (
     solver_error,
 )
 from discreet.algorithms.minimize import minimise
+from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
 from discreet.checks import one_of, positive
 from discreet.data import Source
@@ -246,14 +246,8 @@ class ObjectivePerturbationPlan:
         else:
             event = Pure(self.inner.epsilon)
             theorem = "objective perturbation with gamma noise (Kifer, Smith, Thakurta 2012)"
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=Composed((event, self.noise.event)),
-            theorem=f"{theorem}; approximate minima perturbation (Iyengar et al. 2019, corrected)",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        theorem += "; approximate minima perturbation (Iyengar et al. 2019, corrected)"
+        return promise(self, Composed((event, self.noise.event)), theorem)
 
     @property
     def expected_excess(self) -> float:

@@ -19,7 +19,7 @@ from discreet.errors import Incompatible, MissingBound
 from discreet.losses import Clipped, Loss
 from discreet.regularizers import Indicator, Zero
 from discreet.sets import L2Ball
-from discreet.types import Array, unit_roundoff
+from discreet.types import Array, rows_apart, unit_roundoff
 
 MOST_ROWS = 2**24
 """Rows covered by the rounding bound where their number is secret."""
@@ -94,10 +94,9 @@ def oscillation(problem: Problem, *, radius: float, diameter: float, edge: float
     ``edge`` is how far beyond the set points still count as inside.
     """
     # privacy: blanking or adding a row changes the sum by one loss, replacing by two.
-    rows = 2.0 if problem.neighbours == "replace-one" else 1.0
     grown = 1.0 + 2.0 * edge / diameter
     one = row_range(problem, radius=radius * grown, diameter=diameter * grown)
-    return rows * one * (1.0 + 2.0**-40)
+    return rows_apart(problem.neighbours) * one * (1.0 + 2.0**-40)
 
 
 def covered_rows(problem: Problem) -> int:

@@ -24,7 +24,6 @@ import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier, output_sensitivity
 from discreet.algorithms.base import (
-    SIDE_CHANNELS,
     Problem,
     Release,
     check_solvable,
@@ -33,6 +32,7 @@ from discreet.algorithms.base import (
     solver_error,
 )
 from discreet.algorithms.minimize import minimise
+from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.checks import positive
 from discreet.data import Source
@@ -148,14 +148,8 @@ class OutputPerturbationPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self.noise.event,
-            theorem="output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        theorem = "output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)"
+        return promise(self, self.noise.event, theorem)
 
     @property
     def expected_excess(self) -> float:

@@ -26,8 +26,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, Pure
+from discreet.accounting.guarantee import LEAST_DELTA
 from discreet.algorithms.base import (
-    SIDE_CHANNELS,
     Algorithm,
     Plan,
     Problem,
@@ -38,6 +38,7 @@ from discreet.algorithms.base import (
 from discreet.algorithms.noisy_gradient import NoisyGradient
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.output_perturbation import OutputPerturbation
+from discreet.algorithms.promise import promise
 from discreet.checks import between, one_of
 from discreet.data import Source
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
@@ -50,9 +51,6 @@ INNER: dict[str, Callable[..., Algorithm]] = {
 }
 MIXING = 128
 """One over the chance of a uniform point; a power of two, so that the coin is exact."""
-
-LEAST_DELTA = 1e-290
-"""Below this double precision cannot carry the inner delta."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,14 +157,8 @@ class PurificationPlan:
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         inside = self.inner.guarantee
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=Pure(self.budget.epsilon),
-            theorem=f"purification (Lin et al. 2025) of: {inside.theorem}",
-            assumptions=tuple(dict.fromkeys((SIDE_CHANNELS, *inside.assumptions))),
-        )
+        theorem = f"purification (Lin et al. 2025) of: {inside.theorem}"
+        return promise(self, Pure(self.budget.epsilon), theorem, *inside.assumptions)
 
     @property
     def expected_excess(self) -> float:

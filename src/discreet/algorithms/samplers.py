@@ -30,16 +30,7 @@ from discreet.data import Rows
 from discreet.data.clipped_sums import Index
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, integers, permutation
-from discreet.types import Neighbours
-
-
-def rows_apart(neighbours: Neighbours) -> int:
-    """Return how many rows' parts a sum over all rows can move by.
-
-    >>> rows_apart("zero-out"), rows_apart("replace-one")
-    (1, 2)
-    """
-    return 2 if neighbours == "replace-one" else 1
+from discreet.types import Neighbours, rows_apart
 
 
 class Sampler(Protocol):

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from mpmath import mp, mpf
 
 from discreet.errors import NotCertified
+from discreet.noise.coins import below_exp, signs
 from discreet.noise.randomness import Randomness
-from discreet.noise.selection import below_exp, pick, propose, scale_bits, signs, whole_weights
+from discreet.noise.selection import pick, propose, scale_bits, whole_weights
 from discreet.types import Array
 
 Index = npt.NDArray[np.intp]

@@ -21,7 +21,7 @@ from discreet.checks import positive
 from discreet.data import ArraySource, Rows, Source
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.losses import Clipped, Squared
-from discreet.types import Array, unit_roundoff
+from discreet.types import Array, rows_apart, unit_roundoff
 
 _BLOCK = 4096
 _EXACT = 51  # totals stay below 2^51 units, so that float64 holds value and noise exactly
@@ -148,7 +148,7 @@ class SecondMoments:
     def l1_sensitivity(self, neighbours: str) -> float:
         """Return how far (diagonal, twice the off-diagonal, vector) are apart in l1."""
         _, x, y = self._bounds
-        return (2 if neighbours == "replace-one" else 1) * x * (x + y)
+        return rows_apart(neighbours) * x * (x + y)
 
     def eigenvalue_sensitivity(self) -> float:
         """Return how far neighbours' smallest eigenvalues are apart, rounding included."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.accounting import Guarantee
 from discreet.algorithms.base import sealed
+from discreet.checks import integer, nonnegative, positive
 from discreet.data import Rows
 from discreet.data.blocks import slices
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
@@ -172,17 +173,20 @@ class StreamLearner:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        for name in _COUNTERS:
-            setattr(self, name, state[name])
+        for name, check in _COUNTERS.items():
+            setattr(self, name, check(name, state[name]))
         for name in _ARRAYS:
-            setattr(self, name, np.array(state[name], dtype=np.float64))
+            value = np.array(state[name], dtype=np.float64)
+            if value.shape != self.weights.shape or not np.isfinite(value).all():
+                raise InvalidParameter("A saved stream does not fit the plan it resumes.")
+            setattr(self, name, value)
         # privacy: a strategy that was searched for must not be searched again half way.
         strategy = strategy_from_dict(state["_strategy"])
         self._sums = self.plan.block(self._block, strategy).start()
         self._sums.restore(state["_sums"])
         # privacy: what was released so far carries the noise of these terms and of no others.
         if state.get("_terms") != self._terms():
-            raise InvalidParameter(
+            raise Incompatible(
                 "The saved stream and the plan that resumes it differ in budget, neighbours, "
                 "passes or noise, so the guarantee would not be true of what was released. Resume "
                 "it as it was written; other settings need a new stream and a budget of its own."
@@ -196,5 +200,13 @@ class StreamLearner:
         return [budget.epsilon, budget.delta, neighbours, plan.config.passes, noise]
 
 
-_COUNTERS = ("rows", "steps", "passes", "_block", "_base_deviation", "_work", "_strength")
+def _count(name: str, value: object) -> int:
+    return integer(name, value, 0)
+
+
+_COUNTERS: dict[str, Callable[[str, object], float]] = {
+    **dict.fromkeys(("rows", "steps", "passes", "_block"), _count),
+    **dict.fromkeys(("_base_deviation", "_work"), nonnegative),
+    "_strength": positive,
+}
 _ARRAYS = ("_base", "_prefix", "_total", "weights")

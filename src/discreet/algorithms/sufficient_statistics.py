@@ -34,8 +34,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.minimize import minimise
+from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.algorithms.second_moments import SecondMoments
 from discreet.algorithms.trust_region import trust_region
@@ -165,14 +166,8 @@ class SufficientStatisticsPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=self.noise.event,
-            theorem="noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer sums",
-            assumptions=(SIDE_CHANNELS,),
-        )
+        theorem = "noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer sums"
+        return promise(self, self.noise.event, theorem)
 
     @cached_property
     def spread(self) -> tuple[float, float]:

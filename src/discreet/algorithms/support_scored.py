@@ -23,6 +23,7 @@ from discreet.algorithms.support_setting import Setting
 from discreet.data import Rows
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, exponential_mechanism
+from discreet.types import rows_apart
 
 MOST_SUPPORTS = 1_000_000
 """Supports that the exponential mechanism goes through; beyond, choose one by one."""
@@ -53,7 +54,7 @@ class Forward:
         """Noise scale of the scores."""
         # privacy: blanking a row lowers all scores by between 0 and its largest loss, so their
         # differences move by one such loss; a replacement does that twice.
-        times = 2 if self.setting.neighbours == "replace-one" else 1
+        times = rows_apart(self.setting.neighbours)
         paid = score_range(times * self.setting.range_of_one, self.setting.range_of_one, self)
         return paid / self._eta[0]
 

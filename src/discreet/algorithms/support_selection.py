@@ -3,23 +3,16 @@
 The first stage spends a share of the budget on a support, the second the rest
 on a fit restricted to it; adaptive composition adds the two. Neither stage's
 privacy needs the truth to be sparse.
-
-After selection the *restricted* rows are bounded: to norm ``sqrt(size)`` when
-features have declared ranges, never by the norm of the full row, which would
-shrink the signal by up to ``sqrt(n_features / size)`` (an erratum of Kifer,
-Smith, Thakurta 2012, algorithm 6).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy import stats
 from scipy.integrate import quad
 
@@ -27,12 +20,14 @@ from discreet.accounting import Budget, Composed, Guarantee
 from discreet.algorithms.base import Algorithm, Plan, Problem, Release, sealed
 from discreet.algorithms.frank_wolfe_common import assumptions, rounded_rows
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
+from discreet.algorithms.promise import promise
+from discreet.algorithms.restriction import Columns, restricted
 from discreet.algorithms.sampling_tree import Index
 from discreet.algorithms.support_scored import Exponential, Forward
 from discreet.algorithms.support_setting import Selector, Setting
 from discreet.algorithms.support_votes import Stability, Votes
 from discreet.checks import between, integer, one_of, positive
-from discreet.data import RawBlock, Source
+from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.noise import Randomness
 
@@ -164,51 +159,6 @@ def _usual_noise(budget: Budget) -> str:
     return "gaussian" if budget.delta > 0 else "gumbel"
 
 
-def restricted(problem: Problem, support: Index) -> Problem:
-    """Return the problem on the chosen features only, with its own bound on rows.
-
-    >>> from discreet.losses import Huber
-    >>> from discreet.types import Bounds
-    >>> problem = Problem(loss=Huber(), bounds=Bounds(features=(-1, 1), label=(-1, 1)),
-    ...                   n_features=100, n_rows=1000)
-    >>> round(restricted(problem, np.array([3, 7, 8, 9])).row_norm, 6)
-    2.0
-    """
-    bounds, size = problem.bounds, len(support)
-    ranges, norm = bounds.features, bounds.row_norm
-    if ranges is not None:
-        if not isinstance(ranges[0], float):
-            ranges = tuple(ranges[j] for j in support)
-        if norm is not None:
-            norm = min(norm, math.sqrt(size))
-    return replace(problem, bounds=replace(bounds, features=ranges, row_norm=norm), n_features=size)
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Some columns of a source, as dense rows."""
-
-    source: Source
-    support: Index
-    sparse: bool = False
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.source.n_rows
-
-    @property
-    def n_features(self) -> int:
-        """Number of chosen columns."""
-        return len(self.support)
-
-    def blocks(self) -> Iterator[RawBlock]:
-        """Yield the rows, each exactly once."""
-        for raw in self.source.blocks():
-            X = raw.X[:, self.support]
-            yield RawBlock(X.toarray() if sp.issparse(X) else X, raw.y, raw.weight)
-
-
 @dataclass(frozen=True)
 class SupportSelectionPlan:
     """A calibrated choice of a support and a fit on it."""
@@ -240,19 +190,17 @@ class SupportSelectionPlan:
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         fit = self.fit.guarantee
-        return Guarantee(
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.problem.neighbours,
-            event=Composed((self.selector.event, fit.event)),
-            theorem=f"{self.setting.size} features by {type(self.selector).__name__.lower()} "
-            f"(Kifer, Smith, Thakurta 2012, corrected), then {fit.theorem}",
-            assumptions=(
-                *dict.fromkeys((*fit.assumptions, *assumptions(self.problem))),
-                *(
-                    f"stage {name!r} costs epsilon = {b.epsilon:g}, delta = {b.delta:g}"
-                    for name, b in self.stages.items()
-                ),
+        how = type(self.selector).__name__.lower()
+        return promise(
+            self,
+            Composed((self.selector.event, fit.event)),
+            f"{self.setting.size} features by {how} (Kifer, Smith, Thakurta 2012, corrected), "
+            f"then {fit.theorem}",
+            *fit.assumptions,
+            *assumptions(self.problem),
+            *(
+                f"stage {name!r} costs epsilon = {b.epsilon:g}, delta = {b.delta:g}"
+                for name, b in self.stages.items()
             ),
         )
 

@@ -9,6 +9,7 @@ from discreet.accounting.gaussian import gaussian_multiplier, least
 from discreet.algorithms.base import Problem
 from discreet.algorithms.oscillation import covered_rows, public_size, score_error
 from discreet.errors import BudgetTooSmall
+from discreet.types import rows_apart
 
 
 def affordable_range(budget: Budget) -> float:
@@ -50,8 +51,7 @@ def gaussian_temperature(
 
 
 def _pair(problem: Problem, budget: Budget, strength: float, guess: float) -> tuple[float, float]:
-    a = 2.0 if problem.neighbours == "replace-one" else 1.0
     mu = 1.0 / gaussian_multiplier(budget.epsilon, budget.delta)
-    shift = a * problem.terms.lipschitz
+    shift = rows_apart(problem.neighbours) * problem.terms.lipschitz
     m = max(shift * math.sqrt(2.0 * problem.dimension) / (mu * guess), strength)
     return mu**2 * m / shift**2, m

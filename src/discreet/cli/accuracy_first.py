@@ -98,14 +98,14 @@ def run(args: argparse.Namespace) -> None:
     """Run, write the model if there is one, and say what it cost."""
     from discreet import AccuracyFirst, Budget
     from discreet.adaptive.outcome import unwatched
-    from discreet.checks import between, positive
+    from discreet.checks import between, positive, usable_epsilon
     from discreet.cli.cautions import cautions
 
     positive("--accuracy", args.accuracy)
     between("--confidence", args.confidence, 0, 1)
     if args.validation is not None:
         between("--validation", args.validation, 0, 1)
-    reserve = Budget(positive("--max-epsilon", args.max_epsilon), args.delta)
+    reserve = Budget(usable_epsilon("--max-epsilon", args.max_epsilon), args.delta)
     check_outputs(args.out, args.plot, inputs=(args.data, args.schema))
     check_picture(args.plot)
     schema = Schema.read(args.schema)
@@ -183,18 +183,13 @@ def _write(path: Path, model: Any, declared: dict[str, Any]) -> None:
 
 
 _OPTIONS = {
-    r"\bmax_epsilon or margin\b": "max_epsilon",  # the margin is no option here
-    r"\bmax_epsilon\b": "--max-epsilon",
-    r"\btarget must\b": "--accuracy must",
-    r"\bThe target needs\b": "This --accuracy needs",
-    r"\blarger target\b": "larger --accuracy",
-    r"\bmethod='([\w-]+)'": r"--method \1",
-    r"\bmetric 'loss' or 'error-rate'": "--metric loss or error-rate",
-    r"\bUse 'loss'": "Use --metric loss",
-    r"^(confidence|delta|validation)\b": r"--\1",
-    r"Leave regularizer and constraint out": "Use --model logistic or ridge",
+    "max_epsilon": "--max-epsilon",
+    "target": "--accuracy",
+    "confidence": "--confidence",
+    "delta": "--delta",
+    "validation": "--validation",
 }
-"""Parameters of :class:`~discreet.AccuracyFirst` in messages, and the options they come from."""
+"""Parameters of :class:`~discreet.AccuracyFirst` and the options they come from."""
 
 
 @contextmanager
@@ -203,10 +198,10 @@ def naming_options() -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        message = str(error)
-        for name, option in _OPTIONS.items():
-            message = re.sub(name, option, message)
-        raise type(error)(message) from None
+        message = str(error).replace(" or margin", "")  # which is no option here
+        message = re.sub(r"\b(method|metric)='([\w-]+)'", r"--\1 \2", message)
+        named = re.sub(rf"\b({'|'.join(_OPTIONS)})\b", lambda m: _OPTIONS[m[1]], message)
+        raise type(error)(named) from None
 
 
 def check_picture(path: Path | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import add_budget
 from discreet.cli.schema import Categorical, Schema
-from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.types import NEIGHBOURS, Bounds
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> None:
 def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
     try:
         plan = model.plan(n_features, rows)
-    except BudgetTooSmall:
+    except (BudgetTooSmall, InvalidParameter):
         return f"{model.epsilon:9.3g}  no valid calibration at this budget"
     facts = plan.facts()
     noise = next((v for k, v in facts.items() if "noise scale" in k), math.nan)

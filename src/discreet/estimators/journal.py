@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InvalidData, InvalidParameter
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
 
 # Without such locks only the writing itself excludes others.
 _LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -30,6 +30,10 @@ _LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 FORMAT = "discreet-stream-state"
 VERSION = 1
 SECRET = "SECRET: sums of data without noise. Protect this file like the data; do not publish it."
+DAMAGED = (
+    "This state file is damaged or was edited, so the stream cannot go on. Do not resume an older "
+    "copy of it: rows learned since would be released again. Start a new stream, with new rows."
+)
 
 
 class Journal:
@@ -83,7 +87,7 @@ class Journal:
                 )
             # A half-written successor was never published, so it may be forgotten.
             journal._next.unlink(missing_ok=True)
-            journal._serial = int(held["serial"])
+            journal._serial = held["serial"]
             journal._replace(held["content"])
         return journal, held["content"]
 
@@ -106,12 +110,18 @@ class Journal:
         return self._path.with_name(self._path.name + ".next")
 
     def _read(self) -> dict[str, Any]:
-        held: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
-        if held.get("format") != FORMAT or held.get("version") != VERSION:
+        text = self._path.read_bytes()
+        with undamaged():
+            held: dict[str, Any] = json.loads(text)
+            fit = (held.get("format"), held.get("version")) == (FORMAT, VERSION)
+        if not fit:
             raise InvalidParameter(
                 f"This file is not a stream state of version {VERSION}. Resume it with the "
                 "library that wrote it."
             )
+        kinds = {"owner": str, "serial": int, "content": dict}
+        if not all(isinstance(held.get(name), kind) for name, kind in kinds.items()):
+            raise InvalidData(DAMAGED)
         return held
 
     def _replace(self, content: dict[str, Any]) -> None:
@@ -138,6 +148,24 @@ class Journal:
             raise
         self._serial = serial
         _sync_directory(self._path.parent)
+
+
+@contextlib.contextmanager
+def undamaged() -> Iterator[None]:
+    """Answer whatever a damaged or edited state leads to with one clear error.
+
+    >>> with undamaged():
+    ...     {}["content"]
+    Traceback (most recent call last):
+    discreet.errors.InvalidData: This state file is damaged or was edited...
+    """
+    try:
+        yield
+    except Incompatible:
+        raise  # says itself what does not fit
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        # privacy: what failed may quote the state, which is as secret as the data.
+        raise InvalidData(DAMAGED) from None
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.accounting import Budget, Composed, Guarantee
+from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.checks import integer
 from discreet.errors import InvalidData, InvalidParameter
@@ -125,7 +125,7 @@ class Portable(Seedless):
             setattr(model, name, value)
         model._check_shapes()
         guarantee = Guarantee.from_dict(content["guarantee"])
-        _check_claim(guarantee, np.atleast_2d(getattr(model, cls._arrays[0])).shape[0])
+        _check_claim(guarantee)
         model.guarantee_ = guarantee
         return model
 
@@ -175,8 +175,8 @@ def load(path: str | Path) -> Any:
     return Portable.from_dict(content)
 
 
-def _check_claim(guarantee: Guarantee, fits: int) -> None:
-    """Refuse a guarantee that promises more than the event of its fits supports."""
+def _check_claim(guarantee: Guarantee) -> None:
+    """Refuse a guarantee that promises more than its event supports."""
     claim = (guarantee.epsilon, guarantee.delta)
     if guarantee.kind == "ex-post":
         # The event is the cost of the worst case, which is what was reserved.
@@ -185,12 +185,7 @@ def _check_claim(guarantee: Guarantee, fits: int) -> None:
         return
     # Accountants of other machines and releases may round a little differently.
     epsilon, delta = claim[0] * (1 + 1e-9), claim[1] * 1.02
-    known, events = guarantee.event.delta(epsilon), getattr(guarantee.event, "events", ())
-    one = events[: len(events) // fits]
-    if known > delta and fits > 1 and one * fits == events:
-        # The budget was split evenly, which the bound of the whole may not find.
-        known = min(known, fits * Composed(one).delta(epsilon / fits))
-    if delta < known < 1:
+    if delta < guarantee.event.delta(epsilon) < 1:
         raise InvalidData("This guarantee claims a smaller epsilon or delta than its event does.")
 
 

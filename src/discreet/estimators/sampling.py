@@ -15,7 +15,7 @@ import numpy as np
 from discreet.accounting import BoundedRange, Composed, Guarantee
 from discreet.algorithms.base import SIDE_CHANNELS
 from discreet.algorithms.oscillation import MOST_ROWS
-from discreet.checks import between, one_of, positive
+from discreet.checks import between, one_of, usable_epsilon
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import DEFAULT_LABEL, SCHEMA_PUBLIC, UndeclaredBounds, warn_caller
 from discreet.estimators.persistence import Portable
@@ -102,7 +102,7 @@ class Quantiles(FittedQuantiles, Portable):
         quantile = between("quantile", self.quantile, 0.0, 1.0)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         ranges = self._ranges(X.shape[1])
-        share = positive("epsilon", self.epsilon) / X.shape[1]
+        share = usable_epsilon("epsilon", self.epsilon) / X.shape[1]
         random = as_randomness(self.random_state)
         # privacy: a row holding anything unreadable is blank as a whole.
         X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)

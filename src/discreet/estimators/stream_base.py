@@ -30,8 +30,9 @@ from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.base import promising_little
-from discreet.estimators.journal import Journal
+from discreet.estimators.journal import DAMAGED, Journal, undamaged
 from discreet.estimators.linear import LinearModel
+from discreet.estimators.persistence import Portable
 from discreet.noise import as_randomness
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
@@ -96,7 +97,17 @@ class PrivateStream(Flowing, LinearModel):
         on. Earlier owners of the file can no longer learn.
         """
         journal, content = Journal.take_over(path)
-        model = cls.from_dict(content["model"])
+        with undamaged():
+            return cls._resumed(journal, content, path, random_state)
+
+    @classmethod
+    def _resumed(
+        cls, journal: Journal, content: dict[str, Any], path: str | Path, random_state: Any
+    ) -> Self:
+        model = Portable.from_dict(content["model"])
+        if not isinstance(model, cls):
+            name = type(model).__name__
+            raise Incompatible(f"This is the state of a {name}. Use {name}.resume(path).")
         model.random_state = random_state
         model.state_path = path
         plan = model._stream_plan(
@@ -104,11 +115,16 @@ class PrivateStream(Flowing, LinearModel):
         )
         learner = plan.start(as_randomness(random_state))
         learner.restore(content["learner"])
+        position = integer("position", content["position"], 0)
+        if learner.passes == 1 and position < learner.rows:
+            # privacy: rows already learned would be taken for new ones.
+            raise InvalidData(DAMAGED)
         # privacy: a stream whose earlier noise was seeded stays insecure.
-        model._seeded, model._assumptions = content["seeded"], tuple(content["assumptions"])
+        model._seeded = content["seeded"] is not False
+        model._assumptions = tuple(str(given) for given in content["assumptions"])
         model._learner, model._journal, model._placed = learner, journal, False
         model._settings = content["model"]["parameters"]
-        model._publish(learner, content["position"])
+        model._publish(learner, position)
         return model
 
     def _begin(self, bounds: Bounds, n_rows: int | None, *assumptions: str) -> None:

@@ -1,10 +1,11 @@
 """Losses of a prediction ``z = <x, w>``; one line in ``LOSSES`` registers a new one."""
 
+from discreet.losses.absolute import Absolute
 from discreet.losses.base import Loss, Regularity
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.losses.capped_logistic import CappedLogistic
 from discreet.losses.clipped import Clipped
-from discreet.losses.distance import Absolute, EuclideanDistance
+from discreet.losses.distance import EuclideanDistance
 from discreet.losses.hinge import Hinge, HuberisedHinge
 from discreet.losses.huber import Huber
 from discreet.losses.logistic import Logistic

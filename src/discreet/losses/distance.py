@@ -1,4 +1,4 @@
-"""Distances: least absolute deviations and the geometric median."""
+"""The Euclidean distance: geometric medians."""
 
 from __future__ import annotations
 
@@ -8,55 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.checks import integer
-from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
-from discreet.losses.scalar import ScalarSlope
+from discreet.losses.base import Regularity
+from discreet.losses.vector import VectorLoss
 from discreet.types import Array
 
 
-def _absolute_slope(z: float, y: float) -> float:
-    below = -1.0 if z < y else 0.0
-    return 1.0 if z > y else below
-
-
-@dataclass(frozen=True)
-class Absolute(Loss):
-    """The absolute error ``|y - z|``: slope in [-1, 1], not smooth.
-
-    References
-    ----------
-    Koenker, Bassett, *Regression quantiles*, Econometrica 46 (1978).
-
-    Examples
-    --------
-    >>> Absolute().value(np.array([3.0]), np.array([1.0]))
-    array([2.])
-    """
-
-    name: ClassVar[str] = "absolute"
-    target: ClassVar[Target] = "real"
-
-    def value(self, z: Array, y: Array) -> Array:
-        return np.abs(z - y)
-
-    def slope(self, z: Array, y: Array) -> Array:
-        return np.sign(z - y)
-
-    def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
-        return _absolute_slope, ()
-
-    def curvature(self, z: Array, y: Array) -> Array:
-        return np.zeros_like(z)
-
-    def regularity(self, *, label: float, reach: float) -> Regularity:
-        return scalar_regularity(slopes=(1.0, 1.0), smoothness=math.inf)
-
-    def slope_inverse(self, level: Array, y: Array) -> Array:
-        return crossing(level, -1.0, 1.0, y)
-
-
 @dataclass(frozen=True, kw_only=True)
-class EuclideanDistance(Loss):
+class EuclideanDistance(VectorLoss):
     """The distance ``||z - y||_2`` to a point ``y`` of ``dim`` coordinates.
 
     With the single feature ``x = 1`` the minimiser of its sum is the geometric
@@ -74,16 +32,7 @@ class EuclideanDistance(Loss):
     array([5.])
     """
 
-    dim: int = 2
     name: ClassVar[str] = "euclidean-distance"
-    target: ClassVar[Target] = "vector"
-
-    def __post_init__(self) -> None:
-        integer("dim", self.dim, minimum=2)
-
-    @property
-    def outputs(self) -> int:
-        return self.dim
 
     def value(self, z: Array, y: Array) -> Array:
         return np.asarray(np.linalg.norm(z - y, axis=1))
@@ -103,14 +52,4 @@ class EuclideanDistance(Loss):
         return flat / safe[:, :, None]
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
-        return Regularity(
-            lipschitz=1.0,
-            smoothness=math.inf,
-            trace=math.inf,
-            rank=self.dim,
-            one_signed=False,
-            slopes=(1.0, 1.0),
-            vertices=(),
-            scalar=False,
-            self_bounded=False,
-        )
+        return self._regularity(1.0, math.inf)

@@ -1,4 +1,4 @@
-"""Least squares with several labels per row: matrix regression."""
+"""Least squares for a vector of labels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.checks import integer
-from discreet.losses.base import Loss, Regularity, Target
+from discreet.losses.base import Regularity
+from discreet.losses.vector import VectorLoss
 from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquaredVector(Loss):
+class SquaredVector(VectorLoss):
     """Half the squared distance ``||z - y||^2 / 2`` to a vector of ``dim`` labels.
 
     Its weights are a matrix, so the nuclear norm can ask for few directions.
@@ -29,16 +29,7 @@ class SquaredVector(Loss):
     array([12.5])
     """
 
-    dim: int = 2
     name: ClassVar[str] = "squared-vector"
-    target: ClassVar[Target] = "vector"
-
-    def __post_init__(self) -> None:
-        integer("dim", self.dim, minimum=2)
-
-    @property
-    def outputs(self) -> int:
-        return self.dim
 
     def value(self, z: Array, y: Array) -> Array:
         return np.asarray(0.5 * np.sum((z - y) ** 2, axis=1))
@@ -50,14 +41,4 @@ class SquaredVector(Loss):
         return np.broadcast_to(np.eye(self.dim), (len(z), self.dim, self.dim)).copy()
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
-        return Regularity(
-            lipschitz=label + reach,
-            smoothness=1.0,
-            trace=float(self.dim),
-            rank=self.dim,
-            one_signed=False,
-            slopes=(label + reach, label + reach),
-            vertices=(),
-            scalar=False,
-            self_bounded=False,
-        )
+        return self._regularity(label + reach, 1.0)

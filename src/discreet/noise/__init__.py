@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from discreet.noise.coins import signs
 from discreet.noise.gamma_sphere import GammaSphere
 from discreet.noise.gaussian import Gaussian
 from discreet.noise.grid import Grid
@@ -21,7 +22,7 @@ from discreet.noise.randomness import (
     integers,
     permutation,
 )
-from discreet.noise.selection import exponential_mechanism, permute_and_flip, signs, top
+from discreet.noise.selection import exponential_mechanism, permute_and_flip, top
 from discreet.types import Array
 
 __all__ = [

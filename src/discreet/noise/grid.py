@@ -92,7 +92,7 @@ class Grid:
             raise InvalidParameter(
                 "reach is too large for this sensitivity: float64 has no grid that is both "
                 "wide and fine enough, and rounding would cost more than 1/64 of the "
-                "sensitivity. Use a smaller reach, or fewer coordinates."
+                "sensitivity. Use a larger epsilon, a smaller reach, or fewer coordinates."
             )
         return cls(step, reach)
 
@@ -142,7 +142,7 @@ def fitting_ratio(name: str, scale: float, grid: Grid, tail: float) -> float:
     if ratio * tail > MOST_STEPS:
         raise InvalidParameter(
             f"{name} is too large for the grid: float64 cannot hold its tail in whole steps. "
-            "Use a grid with a larger step."
+            "Use a larger epsilon, or a grid with a larger step."
         )
     if ratio < 2.0**-10:
         raise InvalidParameter(

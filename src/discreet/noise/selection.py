@@ -26,7 +26,8 @@ import numpy.typing as npt
 from mpmath import mp, mpf
 
 from discreet.checks import integer, one_of
-from discreet.errors import InvalidParameter, NotCertified
+from discreet.errors import InvalidParameter
+from discreet.noise.coins import below_exp, finite_scores
 from discreet.noise.inversion import chunks
 from discreet.noise.randomness import Randomness, Words
 from discreet.types import Array
@@ -66,7 +67,7 @@ def exponential_mechanism(log_weights: Array, random: Randomness) -> int:
     >>> exponential_mechanism(np.array([0.0, 50.0]), Seeded(0))
     1
     """
-    x = _checked(log_weights)
+    x = finite_scores(log_weights)
     peak = float(x.max())
     while True:
         j, weight, _ = propose(x, peak, random)
@@ -162,26 +163,6 @@ def permute_and_flip(log_weights: Array, random: Randomness) -> int:
     return int(top(log_weights, 1, random, noise="exponential")[0])
 
 
-def signs(log_odds: Array, random: Randomness) -> npt.NDArray[np.bool_]:
-    """Return independent coins, each true with probability ``1 / (1 + exp(-log_odds))``.
-
-    >>> from discreet.noise import Seeded
-    >>> signs(np.array([60.0, -60.0]), Seeded(0))
-    array([ True, False])
-    """
-    odds = _checked(log_odds)
-    words = random.words(odds.size)
-    u = words.astype(np.float64) * 2.0**-64
-    with np.errstate(over="ignore"):
-        chance = 1.0 / (1.0 + np.exp(-odds))
-    # privacy: a coin is settled in float64 only if no error could turn it over.
-    error = 2.0**-51 + 2.0**-46 * (1.0 + np.abs(odds)) * np.minimum(chance, 1.0 - chance)
-    heads = u < chance
-    for i in np.flatnonzero(~(np.abs(u - chance) > error)):
-        heads[i] = _settle_coin(int(words[i]), float(odds[i]), random)
-    return heads
-
-
 def top(log_weights: Array, k: int, random: Randomness, *, noise: str = "gumbel") -> Index:
     """Return the ``k`` indices with the largest noisy log-weights, in increasing order.
 
@@ -202,7 +183,7 @@ def top(log_weights: Array, k: int, random: Randomness, *, noise: str = "gumbel"
     >>> top(np.array([0.0, 50.0, 90.0]), 2, Seeded(0)).tolist()
     [1, 2]
     """
-    x = _checked(log_weights)
+    x = finite_scores(log_weights)
     if integer("k", k) > x.size:
         raise InvalidParameter(f"k must be at most the number of candidates, {x.size}.")
     near, exact = _NOISES[one_of("noise", noise, _NOISES)]
@@ -220,16 +201,6 @@ def top(log_weights: Array, k: int, random: Randomness, *, noise: str = "gumbel"
         return open_
     bits = [int(words[i]) for i in open_]
     return open_[_settle(x[open_], bits, k, exact, random)]
-
-
-def _checked(log_weights: Array) -> Array:
-    x = np.asarray(log_weights, dtype=np.float64)
-    if x.ndim != 1 or not x.size or not np.isfinite(x).all():
-        raise NotCertified(
-            "The scores of a private choice are not finite numbers, so no choice was made. Bound "
-            "the rows."
-        )
-    return x
 
 
 def _gumbel(words: Words) -> tuple[Array, Array]:
@@ -298,51 +269,3 @@ def _settle(
         extra = random.words(len(bits))
         bits = [known << 64 | int(word) for known, word in zip(bits, extra, strict=True)]
         length += 64
-
-
-def _settle_coin(bits: int, log_odds: float, random: Randomness) -> bool:
-    length = 64
-    while True:
-        with mp.workprec(length + 64):
-            chance = 1 / (1 + mp.exp(-mpf(log_odds)))
-            scaled = mp.ldexp(chance, length)
-            pad = mp.ldexp(1, -32)
-            if bits + 1 <= scaled - pad:
-                return True
-            if bits >= scaled + pad:
-                return False
-        bits, length = bits << 64 | int(random.words(1)[0]), length + 64
-
-
-def below_exp(exponent: float, error: float, exact: Callable[[], Any], random: Randomness) -> bool:
-    """Return true with probability exactly ``exp(exponent)``, for exponents of at most 0.
-
-    Parameters
-    ----------
-    exponent, error
-        The exponent in float64 and a bound on its distance from the exact one.
-    exact
-        Returns the exact exponent at mpmath's working precision; called only
-        when ``error`` leaves the coin open.
-    random
-        Where the bits come from.
-
-    Examples
-    --------
-    >>> from discreet.noise import Seeded
-    >>> below_exp(-1e-9, 1e-12, lambda: mpf(-1e-9), Seeded(0))
-    True
-    """
-    bits, length = int(random.words(1)[0]), 64
-    chance, u = math.exp(min(exponent, 0.0)), bits * 2.0**-64
-    if abs(u - chance) > 2.0**-50 + 2.0 * error:
-        return u < chance
-    while True:
-        with mp.workprec(length + 128):
-            scaled = mp.ldexp(mp.exp(exact()), length)
-            pad = mp.ldexp(1, -32)
-            if bits + 1 <= scaled - pad:
-                return True
-            if bits >= scaled + pad:
-                return False
-        bits, length = bits << 64 | int(random.words(1)[0]), length + 64

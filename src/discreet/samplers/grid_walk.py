@@ -22,7 +22,7 @@ from mpmath import mpf
 from discreet.checks import between, integer, nonnegative, positive
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, integers
-from discreet.noise.selection import below_exp
+from discreet.noise.coins import below_exp
 from discreet.samplers.progress import Progress
 from discreet.samplers.target import Target
 from discreet.sets import Box

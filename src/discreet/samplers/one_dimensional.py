@@ -15,7 +15,7 @@ import numpy as np
 from mpmath import mpf
 
 from discreet.noise import Randomness, exponential_mechanism
-from discreet.noise.selection import below_exp
+from discreet.noise.coins import below_exp
 from discreet.samplers.geometric import exact_log_sum, log_sum, truncated
 from discreet.samplers.region import Whole
 from discreet.types import Array

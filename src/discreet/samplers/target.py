@@ -11,8 +11,8 @@ from mpmath import mpf
 
 from discreet.errors import Incompatible, NotCertified
 from discreet.noise import Randomness
+from discreet.noise.coins import below_exp
 from discreet.noise.randomness import Words
-from discreet.noise.selection import below_exp
 from discreet.samplers.region import Region
 from discreet.types import Array
 

@@ -1,0 +1,97 @@
+"""Coins of exactly the chance that was asked for.
+
+A float64 evaluation with an error bound settles nearly every coin. Where it
+cannot, further bits of the *same* uniform are drawn and compared in
+multi-precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from mpmath import mp, mpf
+
+from discreet.errors import NotCertified
+from discreet.noise.randomness import Randomness
+from discreet.types import Array
+
+
+def finite_scores(values: Array) -> Array:
+    """Return a vector of finite numbers, or refuse without naming any."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or not x.size or not np.isfinite(x).all():
+        raise NotCertified(
+            "The scores of a private choice are not finite numbers, so no choice was made. Bound "
+            "the rows."
+        )
+    return x
+
+
+def signs(log_odds: Array, random: Randomness) -> npt.NDArray[np.bool_]:
+    """Return independent coins, each true with probability ``1 / (1 + exp(-log_odds))``.
+
+    >>> from discreet.noise import Seeded
+    >>> signs(np.array([60.0, -60.0]), Seeded(0))
+    array([ True, False])
+    """
+    odds = finite_scores(log_odds)
+    words = random.words(odds.size)
+    u = words.astype(np.float64) * 2.0**-64
+    with np.errstate(over="ignore"):
+        chance = 1.0 / (1.0 + np.exp(-odds))
+    # privacy: a coin is settled in float64 only if no error could turn it over.
+    error = 2.0**-51 + 2.0**-46 * (1.0 + np.abs(odds)) * np.minimum(chance, 1.0 - chance)
+    heads = u < chance
+    for i in np.flatnonzero(~(np.abs(u - chance) > error)):
+        heads[i] = _settle(int(words[i]), partial(_chance, float(odds[i])), random)
+    return heads
+
+
+def _chance(log_odds: float) -> Any:
+    return 1 / (1 + mp.exp(-mpf(log_odds)))
+
+
+def below_exp(exponent: float, error: float, exact: Callable[[], Any], random: Randomness) -> bool:
+    """Return true with probability exactly ``exp(exponent)``, for exponents of at most 0.
+
+    Parameters
+    ----------
+    exponent, error
+        The exponent in float64 and a bound on its distance from the exact one.
+    exact
+        Returns the exact exponent at mpmath's working precision; called only
+        when ``error`` leaves the coin open.
+    random
+        Where the bits come from.
+
+    Examples
+    --------
+    >>> from discreet.noise import Seeded
+    >>> below_exp(-1e-9, 1e-12, lambda: mpf(-1e-9), Seeded(0))
+    True
+    """
+    bits = int(random.words(1)[0])
+    chance, u = math.exp(min(exponent, 0.0)), bits * 2.0**-64
+    if abs(u - chance) > 2.0**-50 + 2.0 * error:
+        return u < chance
+    return _settle(bits, lambda: mp.exp(exact()), random)
+
+
+def _settle(bits: int, chance: Callable[[], Any], random: Randomness) -> bool:
+    """Return whether a uniform that begins with 64 known bits is below an exact chance."""
+    length = 64
+    while True:
+        with mp.workprec(length + 128):
+            scaled = mp.ldexp(chance(), length)
+            pad = mp.ldexp(1, -32)
+            if bits + 1 <= scaled - pad:
+                return True
+            if bits >= scaled + pad:
+                return False
+        # privacy: continue the same draw; a fresh one would favour clear outcomes.
+        bits, length = bits << 64 | int(random.words(1)[0]), length + 64

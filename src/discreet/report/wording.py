@@ -1,0 +1,177 @@
+"""The privacy card in words, for print."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from discreet.types import NEIGHBOURS
+
+_WIDTH = 88
+_LISTED = 12
+
+
+def render(card: Mapping[str, Any]) -> str:
+    """Return the text of a card made by :func:`card_dict`."""
+    promise, model = card["guarantee"], card.get("model")
+    secure = promise["secure"]
+    head = [("Guarantee", f"{_budget(promise)} per {promise['unit']}, "
+             f"{promise['neighbours']} neighbours")]  # fmt: skip
+    if model:
+        head.insert(0, ("Model", _title(model)))
+    head.append(("Noise from", "operating-system entropy" if secure else "A SEED: NOT PRIVATE"))
+    if "date" in card:
+        head.append(("Date", card["date"]))
+    head.append(("Made by", card["library"]))
+    lines = ["PRIVACY CARD", "=" * 12, ""]
+    lines += [f"{name:<13}{value}" for name, value in head]
+    if not secure:
+        lines += _section(
+            "WARNING",
+            ["The noise came from a seed. Anyone who knows or guesses the seed can remove it, "
+             "so nothing below holds for this release. Use it for tests only."],
+        )  # fmt: skip
+    if card.get("cautions"):
+        lines += _section("CAUTION", card["cautions"])
+    lines += _section("What is promised", _promise(card))
+    lines += _section("What an attacker can learn about one row", _attacker(card))
+    lines += _section("Under other neighbour relations", _relations(card))
+    lines += _section(
+        "Why it holds",
+        [f"Proof: {promise['theorem']}.", *(f"Assumes: {a}." for a in promise["assumptions"])],
+    )
+    declared = _declared(card)
+    if declared:
+        lines += _section("Declared as public before the data was read", declared)
+    lines += _section("What is NOT protected", card["not_protected"])
+    return "\n".join(lines) + "\n"
+
+
+def _budget(promise: Mapping[str, Any]) -> str:
+    return f"epsilon = {promise['epsilon']:.6g}, delta = {promise['delta']:.3g}"
+
+
+def _title(model: Mapping[str, Any]) -> str:
+    classes = f", {model['n_classes']} classes" if "n_classes" in model else ""
+    return f"{model['estimator']} by {model['algorithm']}, {model['n_features']} features{classes}"
+
+
+def _promise(card: Mapping[str, Any]) -> list[str]:
+    promise = card["guarantee"]
+    relation, unit = promise["neighbours"], promise["unit"]
+    pair = {
+        "zero-out": f"with your {unit} and with a blank {unit} in its place",
+        "replace-one": f"with your {unit} and with any other {unit} in its place",
+        "add-remove": f"with your {unit} and without it",
+    }[relation]
+    factor = _times(card["attacker"]["odds_factor"])
+    text = [
+        f"Run on the data {pair}, the program gives every set of results with nearly the same "
+        f"probability: the two differ by at most a factor e^epsilon = {factor}"
+        + (f", plus delta = {promise['delta']:.3g}." if promise["delta"] > 0 else ".")
+    ]
+    text.append(f"Neighbours here are: {card['neighbours_mean']}.")
+    text.append(
+        "The promise was fixed before the data was read (ex-ante)."
+        if promise["kind"] == "ex-ante"
+        else "The promise was known only after the run (ex-post): it is the cost of this "
+        "particular output and must not be read as fixed in advance."
+    )
+    return text
+
+
+def _attacker(card: Mapping[str, Any]) -> list[str]:
+    attacker, promise = card["attacker"], card["guarantee"]
+    unit, between_values = promise["unit"], promise["neighbours"] == "replace-one"
+    presence = f"whether a {unit} was in the data"
+    values = f"which of two values a {unit} had"
+    text = []
+    if not between_values:
+        text.append(
+            f"The odds on {presence} grow at most {_times(attacker['odds_factor'])}-fold, also "
+            f"for someone who knows every other {unit}."
+        )
+    if attacker["value_odds_factor"] is not None:
+        text.append(
+            f"The odds on {values} grow at most {_times(attacker['value_odds_factor'])}-fold."
+        )
+    if "best_guess" in attacker:
+        alarm, rate = attacker["false_alarms"], attacker["detection_rate"]
+        text.append(
+            f"Someone who starts at 50:50 on {values if between_values else presence} is right "
+            f"afterwards with probability at most {attacker['best_guess']:.1%}."
+        )
+        text.append(
+            f"A test that names the second value for {alarm:.0%} of {unit}s with the first names "
+            f"it for at most {rate:.1%} of {unit}s with the second."
+            if between_values
+            else f"A membership test with {alarm:.0%} false alarms finds at most {rate:.1%} of "
+            f"the {unit}s that were in the data."
+        )
+    if promise["delta"] > 0:
+        # From P[loss > epsilon + log 2] (1 - 1/2) <= delta, with the delta of each bound above.
+        values_claim = card["under"].get("replace-one")
+        delta = promise["delta"] if values_claim is None else values_claim["delta"]
+        text.append(
+            "Delta allows for exceptions: results that move these odds more than twice as far "
+            f"come with probability at most {min(1.0, 2 * delta):.3g}. The percentages include "
+            "that."
+        )
+    return text
+
+
+def _relations(card: Mapping[str, Any]) -> list[str]:
+    found = []
+    for relation, claim in card["under"].items():
+        said = "nothing is claimed" if claim is None else _budget(claim)
+        if claim is None and relation == "add-remove":
+            said += "; the number of rows was treated as public"
+        found.append(f"{relation} ({NEIGHBOURS[relation]}): {said}.")
+    return found
+
+
+def _declared(card: Mapping[str, Any]) -> list[str]:
+    if "schema" in card:
+        columns = card["schema"].get("columns", {})
+        lines = [f"column {name}: {_column(facts)}" for name, facts in columns.items()]
+        rest = {k: v for k, v in card["schema"].items() if k != "columns"}
+        return _shortened(lines) + [f"{name}: {value}" for name, value in rest.items()]
+    model = card.get("model", {})
+    bounds = dict(model.get("bounds", {}))
+    ranges = bounds.pop("features", None)
+    lines = []
+    if ranges is not None and isinstance(ranges[0], int | float):
+        lines = [f"every feature: {ranges[0]:g} to {ranges[1]:g}"]
+    elif ranges is not None:
+        names = model.get("feature_names", [f"feature {j}" for j in range(len(ranges))])
+        lines = [f"{n}: {r[0]:g} to {r[1]:g}" for n, r in zip(names, ranges, strict=True)]
+    return _shortened(lines) + [f"{name}: {_plain(value)}" for name, value in bounds.items()]
+
+
+def _column(facts: Mapping[str, Any]) -> str:
+    if "range" in facts:
+        return "{:g} to {:g}".format(*facts["range"])
+    return "one of " + _plain(facts["categories"])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(_shortened([_plain(v) for v in value]))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    left = len(lines) - _LISTED
+    return lines if left <= 1 else [*lines[:_LISTED], f"and {left} more, listed in the JSON card"]
+
+
+def _times(factor: float | None) -> str:
+    return "1e304" if factor is None else f"{factor:.3g}"  # exp overflows beyond
+
+
+def _section(title: str, items: Iterable[str]) -> list[str]:
+    lines = ["", title, "-" * len(title)]
+    for item in items:
+        lines += textwrap.wrap(item, _WIDTH, initial_indent="- ", subsequent_indent="  ")
+    return lines
