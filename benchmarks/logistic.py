@@ -176,6 +176,7 @@ def summarise(directory: Path) -> list[Row]:
         if not path.exists():
             continue
         result = json.loads(path.read_text())
+        one = one_setting(result["rows"])
         for epsilon in EPSILONS:
             rows = [row for row in result["rows"] if row["epsilon"] == epsilon]
             groups = by_setting(rows)
@@ -193,6 +194,7 @@ def summarise(directory: Path) -> list[Row]:
                     "accuracy": mean(groups[high], "accuracy"),
                     "accuracy_sd": float(np.std([r["accuracy"] for r in groups[high]], ddof=0)),
                     "excess_of_median_setting": median_setting(rows),
+                    "excess_of_one_setting": mean(by_setting(rows)[one], "excess"),
                     "seconds": float(np.median([r["seconds"] for r in groups[low]])),
                     "setting_excess": low,
                     "setting_accuracy": high,
@@ -206,6 +208,17 @@ def summarise(directory: Path) -> list[Row]:
 def median_setting(rows: list[Row]) -> float:
     """Return the median over the grid of the mean excess risk: what hindsight is worth."""
     return float(np.median([mean(group, "excess") for group in by_setting(rows).values()]))
+
+
+def one_setting(rows: list[Row]) -> str:
+    """Return the setting with the least geometric mean excess over all budgets."""
+    budgets = [by_setting([row for row in rows if row["epsilon"] == e]) for e in EPSILONS]
+    common = set.intersection(*(set(groups) for groups in budgets))
+    return min(
+        sorted(common),
+        key=lambda s: sum(np.log(mean(groups[s], "excess")) for groups in budgets),
+        default="",
+    )
 
 
 def analyse(args: argparse.Namespace) -> None:
@@ -239,6 +252,22 @@ def analyse(args: argparse.Namespace) -> None:
                 for c in mine
             ]
             text.append(f"| {mine[0]['title']} | {mine[0]['relation']} | {' | '.join(cells)} |")
+    names = list(dict.fromkeys(line["problem"] for line in table))
+    text += [
+        "",
+        "Mean excess empirical risk, one setting for all budgets of a problem, in hindsight too.",
+        "",
+        "| method | " + " | ".join(f"{name}, eps {e:g}" for name in names for e in EPSILONS) + " |",
+        "|---|" + "---|" * len(names) * len(EPSILONS),
+    ]
+    for key in dict.fromkeys(line["method"] for line in table):
+        mine = [line for line in table if line["method"] == key]
+        found = {(line["problem"], line["epsilon"]): line for line in mine}
+        cells = [
+            f"{line['excess_of_one_setting']:.2g}" if "excess" in line else "-"
+            for line in (found.get((n, e), {}) for n in names for e in EPSILONS)
+        ]
+        text.append(f"| {mine[0]['title']}, {mine[0]['relation']} | {' | '.join(cells)} |")
     (args.results / "table.md").write_text("\n".join(text) + "\n")
     print("\n".join(text))
 

@@ -12,7 +12,7 @@ from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.base import rows_against_noise
 from discreet.algorithms.capping import PLENTY_OF_ROWS
-from discreet.algorithms.early_stopping import LEAST_RATE, early_stopping
+from discreet.algorithms.early_stopping import FARTHEST, LEAST_RATE, REACH, early_stopping
 from discreet.algorithms.noisy_gradient import NoisyGradientPlan
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
@@ -100,6 +100,30 @@ def test_many_rows_are_read_in_batches_and_more_are_left_to_objective_perturbati
     assert plans[1].sampler.rate < 0.2
     assert plans[2] is None
     assert rows_against_noise(more, budget) > PLENTY_OF_ROWS
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(16_000, 30), (20_000, 60), (20_000, 120)])
+def test_noise_moves_a_weight_equally_far_whatever_the_sizes(n_rows: int, n_features: int) -> None:
+    plan = early_stopping(problem(n_rows, n_features), Budget(0.5, 1e-6))
+    assert plan is not None
+    assert plan.sampler.rate == 1.0
+    assert plan.config.step is not None
+    moved = plan.config.step * plan.noise.scale * np.sqrt(plan.steps)
+    assert moved == pytest.approx(REACH, rel=0.02)
+    assert plan.output == "mean"
+
+
+def test_columns_are_given_time_once_rows_are_not_few() -> None:
+    few, more = (early_stopping(problem(n, 120), Budget(1.0, 1e-6)) for n in (10_000, 40_000))
+    assert few is not None
+    assert more is not None
+    assert (few.output, more.output) == ("mean", "weighted")
+    assert more.norm_guess > 2.0 * few.norm_guess
+
+
+def test_no_guess_of_the_norm_makes_a_run_endless() -> None:
+    plans = [early_stopping(problem(), BUDGET, norm_guess=g) for g in (FARTHEST, 1e300)]
+    assert plans[0] == plans[1]
 
 
 def test_steps_stay_stable_when_all_rows_are_alike() -> None:

@@ -35,7 +35,12 @@ SAVED = 0.9
 
 
 def capped(
-    problem: Problem, budget: Budget, *, least: float = LEAST, power: int = 1
+    problem: Problem,
+    budget: Budget,
+    *,
+    least: float = LEAST,
+    enough: float = 2 * ENOUGH_ROWS,
+    power: int = 1,
 ) -> Problem | None:
     """Return the logistic problem with capped gradients, or None where rows are plenty.
 
@@ -51,6 +56,8 @@ def capped(
         Public facts.
     least
         Clip in row norms where noise drowns the rows.
+    enough
+        Rows against noise where it is ``MOST``.
     power
         How it rises with rows against noise.
 
@@ -64,12 +71,12 @@ def capped(
     ...     found = capped(problem, Budget(0.1, 1e-6))
     ...     return found and round(found.loss.clip, 3)
     >>> clip(1000), clip(100_000), clip(300_000), clip(1_000_000)
-    (0.252, 0.498, 0.7, None)
+    (0.251, 0.374, 0.622, None)
     """
     ratio = rows_against_noise(problem, budget)
     if problem.n_rows is None or ratio > PLENTY_OF_ROWS:
         return None
-    part = least + (MOST - least) * min(1.0, ratio / ENOUGH_ROWS) ** power
+    part = least + (MOST - least) * min(1.0, ratio / enough) ** power
     return replace(problem, loss=CalibratedLogistic(clip=part * problem.row_norm))
 
 
@@ -83,7 +90,7 @@ def capped_objective(
     too little noise. Constants were chosen on the problems of
     ``benchmarks/few_rows.py``.
     """
-    surrogate = capped(problem, budget, least=LEAST_PERTURBED, power=2)
+    surrogate = capped(problem, budget, least=LEAST_PERTURBED, enough=ENOUGH_ROWS, power=2)
     if surrogate is None:
         return None
     algorithm = ObjectivePerturbation(norm_guess=norm_guess)

@@ -8,9 +8,18 @@ noise is the problem, which public facts tell: the number of rows against the
 noise a sum of gradients must carry. Momentum makes a few hundred steps go as
 far as thousands, and batches make them cheap on many rows.
 
-The constants were chosen by looking at results on the problems of
-``benchmarks/problems.py``, so results there are not independent. Privacy is
-that of :class:`~discreet.algorithms.NoisyGradient` whatever they are.
+The longer the descent, the farther noise moves every weight on the way, and
+with it the margins; weights that fit such margins on average are too long. The
+shorter it is, the more of its mean is the way itself. What balances the two is
+to move a weight by about ``REACH`` over the row norm, whatever the numbers of
+rows and weights (``benchmarks/descent_length.py``). Two kinds of real data want
+more. Few columns often separate the classes well, so weights are large; little
+is lost where noise drowns the rows anyhow. And with more rows, weak directions
+become worth fitting, which data with many columns have; the later part of the
+descent then counts more.
+
+Privacy is that of :class:`~discreet.algorithms.NoisyGradient` whatever these
+choices are.
 """
 
 from __future__ import annotations
@@ -18,19 +27,28 @@ from __future__ import annotations
 import math
 
 from discreet.accounting import Budget
-from discreet.algorithms.base import ENOUGH_ROWS, Problem, rows_against_noise
+from discreet.algorithms.base import Problem, rows_against_noise
 from discreet.algorithms.capping import capped
 from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.checks import positive
 
-NORM_GUESS = 80.0
-"""Norm of the weights to reach, in units of one over the row norm, where rows are plenty."""
+REACH = 3.0
+"""How far noise may move one weight, in units of one over the row norm."""
 
-TIME = 15.0
-"""Descent time, in units of one over the usual curvature, that suffices for usual directions."""
+NORM = 20.0
+"""Norm of the weights to reach, in the same units, where noise drowns the rows of few columns."""
 
-PATIENCE = 8.0
-"""How many times longer to descend for the weak directions, as noise becomes less."""
+SEEN = 2.0
+"""Rows against noise, for each weight, below which all that would be too far."""
+
+FEW_ROWS = 400.0
+"""Rows against noise below which nothing is tried for weak directions."""
+
+COLUMNS = 0.08
+"""The same as ``REACH`` for each weight there is, where rows are not few."""
+
+FARTHEST = 110.0
+"""Norm of the weights to reach, in the same units, at most."""
 
 MOMENTUM = 0.9
 """Part of the last direction that a step keeps."""
@@ -59,24 +77,25 @@ def early_stopping(
     ...                       n_features=100, n_rows=rows)
     ...     return early_stopping(problem, Budget(0.1, 1e-6))
     >>> plan(30_000).steps, round(plan(500_000).sampler.rate, 2), plan(3_000_000)
-    (500, 0.05, None)
+    (500, 0.04, None)
     """
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm
     surrogate = capped(problem, budget)
     if n is None or surrogate is None:
         return None
     ratio = rows_against_noise(problem, budget)
-    plenty = min(1.0, ratio / ENOUGH_ROWS)
-    if norm_guess is None:
-        guess = NORM_GUESS / norm * max(0.25, plenty**0.75)
-    else:
-        guess = positive("norm_guess", norm_guess)
+    root = math.sqrt(p)
+    usual = max(REACH * root, NORM * min(1.0, math.sqrt(50.0 / ratio)))
+    usual *= min(1.0, math.sqrt(ratio / root / SEEN))
+    few = ratio < FEW_ROWS
+    guess = usual if few else max(usual, COLUMNS * p * root)
+    if norm_guess is not None:
+        guess = positive("norm_guess", norm_guess) * norm
+    guess = min(guess, FARTHEST) / norm
+    # No further than where noise alone would carry the weights to the guessed norm.
+    time = guess * ratio / (n * surrogate.terms.lipschitz)
     # Gradients of the longest rows start at half their norm; a smaller clip slows these down.
     pace = min(1.0, 2.0 * surrogate.terms.lipschitz / problem.terms.lipschitz)
-    usual = 0.1 * pace * n * norm**2 / p
-    patience = min(max((1.25 * ratio / ENOUGH_ROWS) ** 2, 1.0), PATIENCE)
-    # No further than where noise alone would carry the weights to the guessed norm.
-    time = min(guess * ratio / (n * surrogate.terms.lipschitz), patience * TIME / usual)
     # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature, 1/4 a row at most
     # where it starts.
     stable = 2.0 * (1.0 + MOMENTUM) / (1.0 - MOMENTUM) / (0.25 * pace * n * norm**2)
@@ -87,7 +106,7 @@ def early_stopping(
         step=time / steps,
         momentum=MOMENTUM,
         rule="smooth",
-        output="weighted",
+        output="mean" if few else "weighted",
         norm_guess=guess,
         sampler="full" if rate >= 1.0 else "poisson",
         batch=None if rate >= 1.0 else max(1, round(rate * n)),

@@ -1,0 +1,92 @@
+"""How long the early-stopped descent should be: excess against how far noise moves one weight.
+
+``python benchmarks/descent_length.py`` (some minutes) fits logistic regressions on artificial
+problems with few rows for their budget, at several lengths of the descent, and writes
+``results/descent_length.json``: for every length the excess of the logistic loss over the least of
+the lengths tried, as geometric mean and worst over the problems. A length is named by its reach:
+how far noise alone moves one weight, in units of one over the row norm. ``REACH`` of
+``early_stopping.py`` was chosen by trials of this kind on other draws of the same laws.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from discreet.accounting import Budget
+from discreet.algorithms import Problem
+from discreet.algorithms.early_stopping import early_stopping
+from discreet.data import ArraySource
+from discreet.losses import Logistic
+from discreet.noise import Seeded
+from discreet.types import Bounds
+from few_rows import LAWS, rows
+
+SEEDS = 4
+SIZES = ((2000, 5), (4000, 20), (8000, 60))
+KINDS = (*LAWS, "one-hot")
+REACHES = (0.75, 1.5, 2.25, 3.0, 4.5, 6.0, 9.0)
+
+
+def one_hot(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
+    """Return rows of norm 1 that name one category of each of several columns."""
+    blocks = np.array_split(np.arange(p), max(2, round(math.sqrt(p))))
+    X = np.zeros((n, p))
+    for block in blocks:
+        chosen = rng.choice(block, size=n, p=rng.dirichlet(np.full(len(block), 0.7)))
+        X[np.arange(n), chosen] = 1.0 / math.sqrt(len(blocks))
+    return X
+
+
+def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str, Any]:
+    """Return the mean excess of one problem at every reach."""
+    rng = np.random.default_rng([n, p, round(10 * epsilon), round(norm), KINDS.index(law)])
+    X = one_hot(n, p, rng) if law == "one-hot" else rows(law, n, p, rng)
+    weights = rng.normal(size=p)
+    weights *= norm / np.linalg.norm(weights)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ weights))).astype(int)
+
+    def risk(w: np.ndarray) -> float:
+        return float(np.logaddexp(0.0, -(2 * y - 1) * (X @ np.ravel(w))).mean())
+
+    best = risk(LogisticRegression(C=1e4, fit_intercept=False, max_iter=1000).fit(X, y).coef_)
+    bounds = Bounds(row_norm=1.0, classes=(0, 1))
+    problem = Problem(loss=Logistic(), bounds=bounds, n_features=p, n_rows=n)
+    source, found = ArraySource(X, y), {}
+    for reach in REACHES:
+        plan = early_stopping(problem, Budget(epsilon, 1e-6), norm_guess=reach * math.sqrt(p))
+        assert plan is not None
+        fits = [plan.run(source, Seeded(seed)).weights for seed in range(SEEDS)]
+        found[str(reach)] = float(np.mean([risk(w) for w in fits])) - best
+    return {"rows": law, "n": n, "p": p, "epsilon": epsilon, "norm": norm, "excess": found}
+
+
+def main() -> None:
+    """Measure, print and store."""
+    table = []
+    for law, (n, p), epsilon, norm in product(KINDS, SIZES, (0.3, 1.0), (4.0, 16.0)):
+        table.append(excesses(law, n, p, epsilon, norm))
+        print(table[-1], flush=True)
+    logs = np.log([[max(e, 1e-9) for e in row["excess"].values()] for row in table])
+    logs -= logs.min(axis=1, keepdims=True)
+    summary = {
+        str(reach): {
+            "geometric mean": float(np.exp(column.mean())),
+            "worst": float(np.exp(column.max())),
+        }
+        for reach, column in zip(REACHES, logs.T, strict=True)
+    }
+    result = {"excess over the least": summary, "seeds": SEEDS, "problems": table}
+    path = Path(__file__).resolve().parent / "results" / "descent_length.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(summary, indent=1))
+
+
+if __name__ == "__main__":
+    main()
