@@ -2,10 +2,10 @@
 
 ``python benchmarks/gradient_kernels.py`` measures everything in one run, all cores, and writes
 ``results/gradient_kernels.json``. Rows are those of an estimator: bounded, in the type the user's
-data has. Sums are taken with numpy alone and with the compiled kernel (extra ``compiled``). Peers
-compute in float32. They need their environments (``environments.py``); a peer that is not
-installed is reported as absent. Runs alternate and the best of several counts, so that other load
-on the machine disturbs all alike.
+data has. Sums are taken with numpy alone and with the compiled kernel (extra ``compiled``); what
+numpy could reach is measured by the two products alone. Peers compute in float32. They need
+their environments (``environments.py``); a peer that is not installed is reported as absent. Runs
+alternate and the best of several counts, so that other load on the machine disturbs all alike.
 
 Our step is one of ``NoisyGradient``: sum, secure noise, projection and average, Python included.
 A peer's step is timed twice: on tensors that are already in place, and the way a training loop of
@@ -31,7 +31,8 @@ from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.gradient_path import walk
 from discreet.data import ArraySource, Bounding, Rows
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.blocks import one_blas_thread, slices
+from discreet.data.clipped_sums import ClippedSums, cache_rows
 from discreet.losses import Logistic
 from discreet.noise import System
 from discreet.types import Bounds
@@ -136,6 +137,19 @@ def read_bandwidth(X: np.ndarray) -> float:
     return float(X.nbytes / seconds)
 
 
+def products(X: np.ndarray, w: np.ndarray) -> None:
+    """Take the two products of a sum, in its blocks and on all cores, and nothing else."""
+    cores = os.cpu_count() or 1
+    blocks = slices(len(X), cache_rows(X.shape[1]))
+
+    def work(first: int) -> None:
+        for block in blocks[first::cores]:
+            np.dot(np.dot(X[block], w), X[block])
+
+    with one_blas_thread(), ThreadPoolExecutor(cores) as pool:
+        list(pool.map(work, range(cores)))
+
+
 def bounded(X: Any, y: np.ndarray, row_norm: float) -> Rows:
     """Return the rows an estimator would sum over; float32 stays float32."""
     bounds = Bounds(row_norm=row_norm, classes=(-1, 1))
@@ -152,6 +166,9 @@ def kernel(n: int, p: int) -> dict[str, Any]:
     # Twice, so that a short disturbance of the machine does not decide.
     for _ in range(2):
         out["read GB/s"] = max(out["read GB/s"], read_bandwidth(wide) / 1e9)
+        alone = out.setdefault("numpy products alone", {"ms": math.inf})
+        alone["ms"] = min(alone["ms"], 1e3 * best(lambda: products(wide, w)))
+        alone["of read"] = wide.nbytes / alone["ms"] / 1e6 / out["read GB/s"]
         for way, work in WAYS.items():
             for dtype, rows in stored.items():
                 with ClippedSums(rows, Logistic(), work=work) as sums:
