@@ -38,6 +38,9 @@ REACH = 3.0
 NORM = 20.0
 """Norm of the weights to reach, in the same units, where noise drowns the rows of few columns."""
 
+DROWNED = 50.0
+"""Rows against noise up to which that is the norm; beyond, it falls with their root."""
+
 SEEN = 2.0
 """Rows against noise, for each weight, below which all that would be too far."""
 
@@ -85,7 +88,7 @@ def early_stopping(
         return None
     ratio = rows_against_noise(problem, budget)
     root = math.sqrt(p)
-    usual = max(REACH * root, NORM * min(1.0, math.sqrt(50.0 / ratio)))
+    usual = max(REACH * root, NORM * min(1.0, math.sqrt(DROWNED / ratio)))
     usual *= min(1.0, math.sqrt(ratio / root / SEEN))
     few = ratio < FEW_ROWS
     guess = usual if few else max(usual, COLUMNS * p * root)

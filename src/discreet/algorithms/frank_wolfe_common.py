@@ -18,7 +18,7 @@ MOST_ROWS = 2**20
 """Rows that rounding is paid for under add-remove, where the true number is secret."""
 
 MOST_STEPS = 2**15
-"""Steps a default run never exceeds; only absurd budgets ask for more."""
+"""Steps a default run never exceeds; absurd budgets and tens of millions of rows ask for more."""
 
 TYPICAL = 24.0
 """How far the curvature of usual problems lies below its bound, for the default steps.
