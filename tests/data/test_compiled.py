@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ import discreet.data.compiled as compiled
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.data import ArraySource, Rows
-from discreet.data.clipped_sums import ClippedSums, cache_rows, sum_rounding
+from discreet.data.blocks import slices
+from discreet.data.clipped_sums import COMPILED_ROWS, ClippedSums, sum_rounding
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Huber, Logistic, Loss, Softmax
@@ -170,16 +172,15 @@ def test_rounding_between_neighbours_stays_within_its_bound(dtype: type) -> None
 
 def test_other_blocks_and_threads_do_not_change_a_sum() -> None:
     rng = np.random.default_rng(11)
-    n = 3 * cache_rows(9) + 11
+    n = 3 * COMPILED_ROWS + 11
     X, y, w = rng.normal(size=(n, 9)), signs(n, 12), rng.normal(size=9)
     other = X.copy()
-    other[cache_rows(9) + 5] = 7.0
+    other[COMPILED_ROWS + 5] = 7.0
     alone = [ClippedSums(Rows(v, y), Logistic(), work=ALWAYS) for v in (X, other)]
     totals = [sums.full(w, 1.0) for sums in alone]
     with ClippedSums(Rows(X, y), Logistic(), work=ALWAYS) as sums:
         assert all((sums.full(w, 1.0) == totals[0]).all() for _ in range(3))
-    size = cache_rows(9)
-    blocks = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+    blocks = slices(n, COMPILED_ROWS)
     parts = [[sums._part(s, None, w, False)[0] for s in blocks] for sums in alone]
     same = [bool((a == b).all()) for a, b in zip(*parts, strict=True)]
     assert same == [True, False, True, True]
@@ -234,7 +235,12 @@ def test_noisy_gradient_takes_the_kernel_by_itself(
     batch = None if sampler == "full" else 100
     plan = NoisyGradient(sampler=sampler, batch=batch, steps=20).plan(problem, Budget(2.0, 1e-5))
     made: list[Kernel | None] = []
-    monkeypatch.setattr(module, "kernel_for", lambda *a: made.append(kernel_for(*a)) or made[-1])
+
+    def made_by(*given: Any, **named: Any) -> Kernel | None:
+        made.append(kernel_for(*given, **named))
+        return made[-1]
+
+    monkeypatch.setattr(module, "kernel_for", made_by)
     weights = []
     for patience in (math.inf, 0):
         monkeypatch.setattr(module, "PATIENCE", patience)

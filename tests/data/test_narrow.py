@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import discreet.data.clipped_sums as module
+import discreet.data.compiled as compiled
 import discreet.data.narrow as narrow
 from discreet.accounting import Budget
 from discreet.algorithms import (
@@ -102,7 +103,7 @@ def test_float32_is_kept_only_where_it_is_safe() -> None:
 
 # Sums of neighbours.
 
-CLIP, ROWS, WIDTH = 0.3, 8000, 5
+CLIP, ROWS, WIDTH = 0.3, 18_000, 5
 
 
 def rows_of(X: Array, y: Array, dtype: type, kind: str) -> Rows:
@@ -190,6 +191,13 @@ def test_float32_sums_of_shifting_rows_are_caught(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ClippedSums, "_narrowed", lambda self, w, index: w.astype(np.float32))
     monkeypatch.setattr(ClippedSums, "_margins", lambda self, X, w: (X @ w).astype(float))
     assert left_over(np.float32, "dense", "numpy") > 100 * (allowed(shifting=True) - CLIP)
+
+
+def test_compiled_float32_sums_of_shifting_rows_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compiled, "_combine", compiled._slim_combine)
+    assert left_over(np.float32, "dense", "compiled") > 10 * (allowed(shifting=True) - CLIP)
 
 
 def test_slopes_rounded_up_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:

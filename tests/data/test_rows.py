@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.data import Rows, blocks, certificate_error
-from discreet.data.blocks import Total, block_rows, in_order
+from discreet.data.blocks import Total, block_rows, in_order, summed
 from discreet.losses import (
     Clipped,
     Huber,
@@ -237,6 +237,11 @@ def test_total_is_exact_where_plain_addition_is_not():
         total.add(part)
     exact = [float(sum((Fraction(v) for v in column), Fraction(0))) for column in parts.T]
     np.testing.assert_allclose(total.value(), exact, rtol=1e-15)
+    for size in (1, 2, 7, 400):
+        groups = Total((3,))
+        for start in range(0, 400, size):
+            groups.add(*summed(parts[start : start + size].copy()))
+        np.testing.assert_allclose(groups.value(), exact, rtol=1e-15)
     assert [math.fsum(c) for c in parts.T] != list(parts.cumsum(axis=0)[-1])
 
 

@@ -117,17 +117,41 @@ class Total:
         self._sum = np.zeros(shape)
         self._error = np.zeros(shape)
 
-    def add(self, part: Array) -> None:
-        """Add one array."""
+    def add(self, part: Array, error: Array | float = 0.0) -> None:
+        """Add one array, and what rounding took from it before."""
         new = self._sum + part
         virtual = new - self._sum
         # privacy: two-sum keeps what the addition lost, so block sums add up exactly enough.
-        self._error += (self._sum - (new - virtual)) + (part - virtual)
+        self._error += (self._sum - (new - virtual)) + (part - virtual) + error
         self._sum = new
 
     def value(self) -> Array:
         """Return the sum."""
         return self._sum + self._error
+
+
+def summed(parts: Array) -> tuple[Array, Array]:
+    """Return the sum of arrays and what rounding took from it, as :class:`Total` finds them.
+
+    Pairs are added, then pairs of pairs: a few operations on long arrays. The arrays are
+    overwritten.
+
+    >>> total, error = summed(np.array([[1.0], [1e100], [1.0], [-1e100], [3.0]]))
+    >>> total + error
+    array([5.])
+    """
+    error = np.zeros(parts.shape[1:])
+    while len(parts) > 1:
+        half = len(parts) // 2
+        left, right = parts[:half], parts[half : 2 * half]
+        new = left + right
+        virtual = new - left
+        # privacy: two-sum, as in Total.
+        right -= virtual
+        right += left - (new - virtual)
+        error += right.sum(axis=0)
+        parts = np.concatenate([new, parts[2 * half :]])
+    return parts[0], error
 
 
 def gamma(terms: float, roundoff: float = unit_roundoff()) -> float:

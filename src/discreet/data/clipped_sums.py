@@ -36,7 +36,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from discreet.checks import positive
-from discreet.data.blocks import Total, gamma, one_blas_thread, slices
+from discreet.data.blocks import Total, gamma, one_blas_thread, slices, summed
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, combined, steady
 from discreet.data.norms import norms_of, outwards
@@ -47,6 +47,9 @@ from discreet.types import Array, unit_roundoff
 
 PATIENCE = 2**32
 """Values read before a kernel is compiled, about as long as compiling takes."""
+
+COMPILED_ROWS = 8192
+"""Rows of a block that a kernel sums, which needs no cache for it."""
 
 MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
@@ -64,6 +67,11 @@ def cache_rows(dimension: int, *, sparse: bool = False) -> int:
         return 16384
     # Smaller blocks would fit a nearer cache, but threads then wait for the interpreter.
     return max(64, min(8192, 2**18 // max(dimension, 1) // 16 * 16))
+
+
+def _kept(size: int) -> int:
+    """Return how many sums of blocks wait to be added up, from public values only."""
+    return max(16, min(1024, 2**20 // max(size, 1)))
 
 
 def sum_rounding(clip: float, *, n_rows: int, dimension: int, shifting: bool) -> float:
@@ -150,7 +158,7 @@ class ClippedSums:
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
         self._patience = PATIENCE if work is None and not shifting else math.inf
         if work is not None and work >= PATIENCE:
-            self._kernel = kernel_for(loss, rows.X)
+            self._kernel = kernel_for(loss, rows.X, shifting=shifting)
         self._resources = ExitStack()
         self._pool: ThreadPoolExecutor | None = None
         self._helpers = 0
@@ -190,26 +198,28 @@ class ClippedSums:
             self._kernel, self._patience = kernel_for(self.loss, self.rows.X), math.inf
         if self._slim and in_range(clip) and np.abs(w).max() <= NARROW_RANGE**2:
             w = self._narrowed(w, index)
-        blocks = slices(n_rows, self._block)
-        todo, lock, total = iter(enumerate(blocks)), threading.Lock(), Total(w.shape)
-        done: dict[int, tuple[Array, int]] = {}
-        added = short = 0
+        blocks = slices(n_rows, self._block if self._kernel is None else COMPILED_ROWS)
+        room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
+        total, short = Total(w.shape), 0
+        for first in range(0, len(blocks), max(len(room), 1)):
+            some = blocks[first : first + len(room)]
+            short += self._fill(room, some, index, w, count)
+            total.add(*summed(room[: len(some)]))
+        return total.value(), short
+
+    def _fill(
+        self, room: Array, blocks: list[slice], index: Index | None, w: Any, count: bool
+    ) -> int:
+        """Write the sums over blocks into their places and return how many rows were counted."""
+        todo, lock, short = iter(enumerate(blocks)), threading.Lock(), [0] * len(blocks)
 
         def work() -> None:
-            nonlocal added, short
             while True:
                 with lock:
                     number, block = next(todo, (-1, None))
                 if block is None:
                     return
-                part = self._part(block, index, w, count)
-                with lock:
-                    done[number] = part
-                    # Blocks are added in their order, whichever is ready first.
-                    while added in done:
-                        ready, inside = done.pop(added)
-                        total.add(ready)
-                        added, short = added + 1, short + inside
+                room[number], short[number] = self._part(block, index, w, count)
 
         helpers = []
         if self._pool is not None:
@@ -217,7 +227,7 @@ class ClippedSums:
         work()
         for helper in helpers:
             helper.result()
-        return total.value(), short
+        return sum(short)
 
     def _narrowed(self, w: Array, index: Index | None) -> Any:
         """Return the weights in float32 if that is how margins are to be computed."""

@@ -2,8 +2,9 @@
 
 A kernel reads each row once: a few rows at a time it takes margins, slopes,
 clips them and adds the rows up, while these are in the nearest cache. Slopes and
-sums are float64; with weights in float32 only margins are float32. Kernels are
-compiled in memory, once per loss and process; nothing is written to disk.
+sums are float64; with weights in float32 margins are float32, and so are sums of
+four rows where positions are kept (as in :mod:`discreet.data.narrow`). Kernels
+are compiled in memory, once per loss and process; nothing is written to disk.
 
 Rounding is bounded as :func:`discreet.data.clipped_sums.sum_rounding` says: a
 block of rows is summed row by row, four at a time. Slopes are computed
@@ -30,7 +31,7 @@ _REORDER = {"reassoc", "contract", "nsz"}
 _FUSE = {"contract"}
 
 
-def kernel_for(loss: Loss, X: Any) -> Kernel | None:
+def kernel_for(loss: Loss, X: Any, *, shifting: bool = False) -> Kernel | None:
     """Return the kernel of a loss on these rows; None without numba or a scalar slope.
 
     >>> from discreet.losses import Softmax
@@ -42,7 +43,7 @@ def kernel_for(loss: Loss, X: Any) -> Kernel | None:
     if slope is None or not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
         return None
     try:
-        return Kernel(*slope, X)
+        return Kernel(*slope, X, shifting=shifting)
     except ImportError:
         return None
 
@@ -51,9 +52,9 @@ def tile_rows(dimension: int) -> int:
     """Return the rows a kernel keeps in the nearest cache, from public values only.
 
     >>> tile_rows(100), tile_rows(10_000)
-    (40, 4)
+    (40, 8)
     """
-    return max(4, min(64, 2**12 // max(dimension, 1) // 4 * 4))
+    return max(8, min(64, 2**12 // max(dimension, 1) // 8 * 8))
 
 
 class Kernel:
@@ -65,6 +66,8 @@ class Kernel:
         See :meth:`discreet.losses.Loss.scalar_slope`.
     X
         Dense rows, float64 or float32.
+    shifting
+        Whether the positions of rows may differ between neighbours.
 
     Examples
     --------
@@ -77,8 +80,15 @@ class Kernel:
     (array([0.6, 1.8]), 1)
     """
 
-    def __init__(self, slope: ScalarSlope, parameters: tuple[float, ...], X: Any) -> None:
-        self._runs = {np.float64: _compiled(slope), np.float32: _compiled(slope, slim=True)}
+    def __init__(
+        self, slope: ScalarSlope, parameters: tuple[float, ...], X: Any, *, shifting: bool = False
+    ) -> None:
+        # privacy: rows that shift would meet others in a float32 sum.
+        add = _combine if shifting else _slim_combine
+        self._runs = {
+            np.float64: _compiled(slope, _margins, _combine),
+            np.float32: _compiled(slope, _slim_margins, add),
+        }
         self._parameters = tuple(float(value) for value in parameters)
         self._X, self._tile = X, tile_rows(X.shape[1])
 
@@ -106,7 +116,7 @@ class Kernel:
 
 
 @cache
-def _compiled(slope: ScalarSlope, slim: bool = False) -> Any:
+def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
     """Return the compiled sum for one slope; the types of its arguments are found as it runs."""
     from numba import njit
 
@@ -114,8 +124,8 @@ def _compiled(slope: ScalarSlope, slim: bool = False) -> Any:
     # privacy: slopes in strict arithmetic, so a row's slope does not depend on its neighbours in
     # a vector register.
     slope_of = njit(fastmath=False, error_model="numpy")(slope)
-    margins_of = njit(fastmath=_REORDER)(_slim_margins if slim else _margins)
-    combine = njit(fastmath=_FUSE)(_combine)
+    margins_of = njit(fastmath=_REORDER)(margins)
+    combine = njit(fastmath=_FUSE)(add)
 
     @njit(nogil=True, fastmath=False, error_model="numpy")
     def run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
@@ -169,17 +179,23 @@ def _margins(X: Any, at: Any, n: int, w: Any, out: Any) -> None:
 
 
 def _slim_margins(X: Any, at: Any, n: int, w: Any, out: Any) -> None:
-    # Short rows leave vector registers half empty, so four are taken at a time.
-    # privacy: the last rows are made four as well, so that a margin does not depend on position.
-    for i in range(0, n, 4):
+    # Short rows leave vector registers half empty, so eight are taken at a time.
+    # privacy: the last rows are made eight as well, so that a margin does not depend on position.
+    for i in range(0, n, 8):
         x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
-        z0 = z1 = z2 = z3 = np.float32(0.0)
+        x4, x5, x6, x7 = X[at[i + 4]], X[at[i + 5]], X[at[i + 6]], X[at[i + 7]]
+        z0 = z1 = z2 = z3 = z4 = z5 = z6 = z7 = np.float32(0.0)
         for j in range(w.shape[0]):
             z0 += x0[j] * w[j]
             z1 += x1[j] * w[j]
             z2 += x2[j] * w[j]
             z3 += x3[j] * w[j]
+            z4 += x4[j] * w[j]
+            z5 += x5[j] * w[j]
+            z6 += x6[j] * w[j]
+            z7 += x7[j] * w[j]
         out[i], out[i + 1], out[i + 2], out[i + 3] = z0, z1, z2, z3
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = z4, z5, z6, z7
 
 
 def _combine(X: Any, at: Any, n: int, c: Any, out: Any) -> None:
@@ -194,3 +210,16 @@ def _combine(X: Any, at: Any, n: int, c: Any, out: Any) -> None:
         x = X[at[i]]
         for j in range(out.shape[0]):
             out[j] += c[i] * x[j]
+
+
+def _slim_combine(X: Any, at: Any, n: int, c: Any, out: Any) -> None:
+    whole, single = n // 4 * 4, np.float32
+    for i in range(0, whole, 4):
+        x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
+        c0, c1, c2, c3 = single(c[i]), single(c[i + 1]), single(c[i + 2]), single(c[i + 3])
+        for j in range(out.shape[0]):
+            out[j] += (c0 * x0[j] + c1 * x1[j]) + (c2 * x2[j] + c3 * x3[j])
+    for i in range(whole, n):
+        x, c0 = X[at[i]], single(c[i])
+        for j in range(out.shape[0]):
+            out[j] += c0 * x[j]
