@@ -8,6 +8,11 @@ noise is the problem, which public facts tell: the number of rows against the
 noise a sum of gradients must carry. Momentum makes a few hundred steps go as
 far as thousands, and batches make them cheap on many rows.
 
+Where rows are few indeed, how long the weights should be is fitted once more,
+along their direction (:mod:`discreet.algorithms.length`), for a part of the
+budget that falls with the number of weights. With more rows the descent knows
+better: that fit is not of the logistic loss itself.
+
 The longer the descent, the farther noise moves every weight on the way, and
 with it the margins; weights that fit such margins on average are too long. The
 shorter it is, the more of its mean is the way itself. What balances the two is
@@ -45,7 +50,7 @@ SEEN = 2.0
 """Rows against noise, for each weight, below which all that would be too far."""
 
 FEW_ROWS = 400.0
-"""Rows against noise below which nothing is tried for weak directions."""
+"""Rows against noise below which nothing is tried for weak directions, but for the length."""
 
 COLUMNS = 0.08
 """The same as ``REACH`` for each weight there is, where rows are not few."""
@@ -58,6 +63,12 @@ MOMENTUM = 0.9
 
 FEWEST = 500
 """Steps, at least."""
+
+LOOKS = 2.0
+"""Looks at the length for each step, if there were as many as weights and ``OTHERS``."""
+
+OTHERS = 5.0
+"""Keeps looks few where weights are."""
 
 WORK = 2e9
 """Products of a run above which steps take batches of rows."""
@@ -111,6 +122,7 @@ def early_stopping(
         rule="smooth",
         output="mean" if few else "weighted",
         norm_guess=guess,
+        looks=math.ceil(LOOKS * steps / (p + OTHERS)) if few else 0,
         sampler="full" if rate >= 1.0 else "poisson",
         batch=None if rate >= 1.0 else max(1, round(rate * n)),
     )

@@ -33,6 +33,7 @@ from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
+from discreet.algorithms.length import LOGITS, Length
 from discreet.algorithms.promise import promise
 from discreet.algorithms.samplers import SAMPLERS, FullBatch
 from discreet.algorithms.steps import Facts
@@ -92,6 +93,10 @@ class NoisyGradient:
     norm_guess
         Public guess of the norm of good weights, for the default steps and the
         printed bound; privacy does not depend on it.
+    looks
+        Further noisy sums that fit the length of the weights along their
+        direction (:mod:`discreet.algorithms.length`), for logistic losses. Each
+        costs as much as a step.
 
     Examples
     --------
@@ -118,6 +123,7 @@ class NoisyGradient:
     hidden_state: bool = False
     strength: float | None = None
     norm_guess: float | None = None
+    looks: int = 0
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
@@ -137,6 +143,13 @@ class NoisyGradient:
                 "n_rows is not set. Steps are scaled by the number of rows, which is secret under "
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
+        if self.looks and integer("looks", self.looks):
+            plain = self.hidden_state or self.adaptive_clip or budget.delta == 0
+            if plain or not isinstance(problem.loss, LOGITS):
+                raise Incompatible(
+                    "looks fit the length of the weights of a logistic regression, with a delta "
+                    "and without hidden_state or adaptive_clip. Leave looks out."
+                )
         if self.batch is not None:
             integer("batch", self.batch)
         sampler = SAMPLERS[self.sampler](self.batch, problem.n_rows)
@@ -157,6 +170,18 @@ class NoisyGradientPlan(GradientSetting):
         _ = self.prox, self.rule, self.noise
         if self.config.hidden_state:
             _ = self.hidden
+        if self.config.looks:
+            _ = self.length.noise
+
+    @cached_property
+    def length(self) -> Length:
+        """How the length of the weights is fitted, where ``looks`` are asked for."""
+        return Length(self)
+
+    @property
+    def sums(self) -> int:
+        """Noisy sums of a run: steps and looks."""
+        return self.steps + self.config.looks
 
     @cached_property
     def facts_of_noise(self) -> Facts:
@@ -175,11 +200,11 @@ class NoisyGradientPlan(GradientSetting):
         """Deviation of the noise over the largest norm of one row's part, all steps alike."""
         if self.config.hidden_state:
             return self.hidden.multiplier
-        return self.sampler.multiplier(self.budget, self.steps, self.problem.neighbours)
+        return self.sampler.multiplier(self.budget, self.sums, self.problem.neighbours)
 
-    def noise_at(self, clip: float) -> GradientNoise:
-        """Return the noise of one step for that clip."""
-        problem = self.problem
+    def noise_at(self, clip: float, problem: Problem | None = None) -> GradientNoise:
+        """Return the noise of one step for that clip, or of a sum in another problem."""
+        problem = self.problem if problem is None else problem
         secret = problem.neighbours == "add-remove"
         rows = MOST_ROWS if secret or problem.n_rows is None else problem.n_rows
         if self.budget.delta == 0:
@@ -205,7 +230,7 @@ class NoisyGradientPlan(GradientSetting):
             return Pure(self.budget.epsilon)
         if self.config.hidden_state:
             return Gaussian(gaussian_multiplier(self.budget.epsilon, self.budget.delta))
-        return self.sampler.event(self.multiplier, self.steps, self.problem.neighbours)
+        return self.sampler.event(self.multiplier, self.sums, self.problem.neighbours)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -229,6 +254,7 @@ class NoisyGradientPlan(GradientSetting):
         the Lipschitz constant it is about the objective with clipped gradients.
         """
         biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
+        biased |= self.config.looks > 0
         own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
         if biased or self.config.adaptive_clip or own_way:
             return math.inf
@@ -259,8 +285,19 @@ class NoisyGradientPlan(GradientSetting):
             "strength": self.strength,
             "noise scale of a step": self.noise.scale,
             "released": OUTPUTS[self.output],
+            **self._looks(),
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
+        }
+
+    def _looks(self) -> dict[str, Any]:
+        if not self.config.looks:
+            return {}
+        length = self.length
+        return {
+            "looks for the length": self.config.looks,
+            "clip of a look": length.clip,
+            "noise scale of a look": length.noise.scale,
         }
 
     # The run.
@@ -279,5 +316,7 @@ class NoisyGradientPlan(GradientSetting):
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
         with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
             weights = walk(self, rows, sums, random)
+        if self.config.looks:
+            weights = self.length.fitted(rows, weights, random)
         weights = self.problem.constraint.project(weights)
         return Release(weights, sealed(self.guarantee, random))

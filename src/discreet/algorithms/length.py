@@ -1,0 +1,156 @@
+"""How long weights should be: a few more noisy sums, along their direction alone.
+
+A noisy descent finds a direction; how far to go along it is one number, and
+noise on one number is small. The derivative of the loss along the direction is
+a sum over rows, clipped and covered with noise like any gradient. It is looked
+at several times, each time where the earlier looks say that it vanishes.
+
+Rows are long across the direction and short along it, about one over the root
+of the number of weights, so that is how far they are clipped: the loss is
+:class:`~discreet.losses.CalibratedLogistic`, which estimates the logit whatever
+the clip is. Most rows then reach the clip, and the derivative runs from
+``-(1 - 2 e)`` at zero through the length sought to ``e`` far out, in units of the
+clip and the number of rows, where ``e`` is the part of rows on the wrong side. A
+curve of this kind is fitted to the looks. What it says far from its root is
+rough, but looks gather where it does not matter.
+
+Privacy: looks are steps of the descent's own sampler, with the same noise for
+their clip, so they count as so many more steps. The fit reads nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.algorithms.base import Problem
+from discreet.algorithms.gradient_noise import GradientNoise
+from discreet.data import Rows
+from discreet.data.blocks import block_rows, slices
+from discreet.data.clipped_sums import ClippedSums
+from discreet.losses import CalibratedLogistic, CappedLogistic, Logistic
+from discreet.noise import Randomness
+from discreet.types import Array, Bounds
+
+if TYPE_CHECKING:
+    from discreet.algorithms.noisy_gradient import NoisyGradientPlan
+
+LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
+"""Losses of which the length of the weights can be fitted: they estimate a logit."""
+
+LINE_CLIP = 0.25
+"""Clip of the derivative, in row norms over the root of the number of weights."""
+
+ROUNDS = 8
+"""Places that are looked at."""
+
+SHORTEST, LONGEST = 1.0 / 8.0, 2.0
+"""Lengths that are tried, against the one that was found."""
+
+_WRONG = np.linspace(0.02, 0.48, 24)[:, None]
+_TRIED = np.geomspace(SHORTEST, LONGEST, 200)
+
+
+@dataclass(frozen=True)
+class Length:
+    """The looks of a plan along the direction it has found.
+
+    Examples
+    --------
+    >>> from discreet.accounting import Budget
+    >>> from discreet.algorithms import NoisyGradient
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=25, n_rows=5000)
+    >>> plan = NoisyGradient(steps=90, looks=10).plan(problem, Budget(1.0, 1e-6))
+    >>> plan.length.clip, round(plan.noise.scale / plan.length.noise.scale)
+    (0.05, 20)
+    """
+
+    plan: NoisyGradientPlan
+
+    @property
+    def clip(self) -> float:
+        """Largest part of one row in a derivative."""
+        problem = self.plan.problem
+        return problem.bounds.weight * LINE_CLIP * problem.row_norm / math.sqrt(problem.dimension)
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The noise of a look."""
+        problem = self.plan.problem
+        line = Problem(
+            loss=problem.loss,
+            bounds=Bounds(row_norm=problem.row_norm, classes=problem.bounds.classes),
+            n_features=1,
+            n_rows=problem.n_rows,
+            neighbours=problem.neighbours,
+        )
+        return self.plan.noise_at(self.clip, line)
+
+    def fitted(self, rows: Rows, weights: Array, random: Randomness) -> Array:
+        """Return the weights at the length that the looks point to."""
+        # The weights are released, so what depends on them alone costs nothing.
+        if not 1e-100 < np.abs(weights).max() < 1e100:
+            return weights
+        size = float(np.linalg.norm(weights))
+        plan, loss = self.plan, CalibratedLogistic(clip=self.clip)
+        along = _projected(rows, weights / size)
+        # privacy: the norm of a row of one number is that number's size, exactly.
+        labels = loss.attach(np.sign(rows.y), np.abs(along))
+        line = Rows(along[:, None], labels, rows.weight)
+        rounds = min(ROUNDS, plan.config.looks)
+        looks = np.diff(np.arange(rounds + 1) * plan.config.looks // rounds)
+        posterior = _Posterior(self, size)
+        drawn = self.noise.stream((1,), random)
+        with ClippedSums(line, loss, shifting=plan.shifting, work=0.0) as sums:
+            for count in looks:
+                at, seen = np.array([posterior.length]), 0.0
+                for _ in range(count):
+                    index = plan.sampler.draw(line, random)
+                    clip = self.clip
+                    total = sums.full(at, clip) if index is None else sums.batch(index, at, clip)
+                    # privacy: the only exit of data here, as in a step.
+                    seen += float(self.noise.cover(total, next(drawn))[0]) / plan.sampler.rate
+                posterior.see(seen / count, int(count))
+        return np.asarray(weights * (posterior.length / size))
+
+
+class _Posterior:
+    """What looks say about the length, for a flat prior on its logarithm."""
+
+    def __init__(self, length: Length, size: float) -> None:
+        plan, n_rows = length.plan, length.plan.problem.n_rows
+        assert n_rows is not None
+        self._lengths = size * _TRIED
+        self._evidence = np.zeros((_WRONG.size, _TRIED.size))
+        self._most = n_rows * length.clip
+        spread = (length.noise.scale / plan.sampler.rate) ** 2
+        self._variance = spread + plan.sampler.variance(n_rows, length.clip)
+        self.length = size / 2.0
+
+    def see(self, derivative: float, looks: int) -> None:
+        """Take in the mean of several looks at the present length."""
+        ratio = _WRONG / (1.0 - 2.0 * _WRONG)
+        rise = (1.0 - _WRONG) * self.length / (self.length + ratio * self._lengths)
+        expected = self._most * (rise - (1.0 - 2.0 * _WRONG))
+        self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
+        chance = np.exp(self._evidence - self._evidence.max()).sum(axis=0)
+        self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
+
+
+def _projected(rows: Rows, direction: Array) -> Array:
+    """Return every row's part along a direction."""
+    found = [np.zeros(0)]
+    for block in slices(rows.n_rows, block_rows(rows.dimension, sparse=rows.sparse)):
+        if rows.sparse:
+            found.append(np.asarray(rows._slice(block) @ direction, dtype=np.float64))
+        else:
+            # privacy: row by row in float64, so that it does not matter where a row stands.
+            X = np.asarray(rows.X[block], dtype=np.float64)
+            found.append(np.einsum("ij,j->i", X, direction))
+    return np.concatenate(found)
