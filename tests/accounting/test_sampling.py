@@ -23,6 +23,7 @@ from discreet.accounting import (
     zcdp_epsilon,
 )
 from discreet.errors import Incompatible, InvalidParameter
+from discreet.types import Neighbours
 
 EVENTS = [
     PoissonGaussian(1.5, 0.1, 3, "zero-out"),
@@ -270,6 +271,19 @@ def test_next_to_no_noise_costs_what_sampling_costs(multiplier: float) -> None:
 
 def test_trap_zcdp_conversion_at_small_epsilon() -> None:
     assert zcdp_epsilon(0.0003210477, 1e-6) == pytest.approx(0.1, rel=1e-5)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("multiplier", [1e10, 1e12, 1e14, 1e30])
+def test_noise_beyond_the_grids_costs_no_more_than_less_of_it(
+    multiplier: float, neighbours: Neighbours
+) -> None:
+    loud = PoissonGaussian(multiplier, 0.1, 20, neighbours)
+    apart = 2 if neighbours == "replace-one" else 1
+    # The first order of a mixture's total variation distance; more would be wasteful.
+    exact = apart * 0.1 * math.sqrt(20 / (2 * math.pi)) / multiplier
+    assert exact <= loud.delta(0.0) <= 2 * apart * 0.1 * math.sqrt(20 / (2 * math.pi)) / 1e8
+    assert loud.delta(1e-30) <= apart * math.sqrt(20 / (2 * math.pi)) / multiplier * 1.01
 
 
 def test_a_delta_below_the_rounding_of_transforms_still_has_an_answer() -> None:

@@ -479,3 +479,43 @@ def test_a_law_sharper_than_its_scores_are_exact_is_refused(loss: Loss) -> None:
     plan = ExponentialSampling().plan(task, Budget(1e12))
     with pytest.raises(Incompatible, match="smaller epsilon"):
         plan.run(source, Seeded(0))
+
+
+@pytest.mark.parametrize("noise", [2.0, 0.0], ids=["inside", "at the edge"])
+def test_sharp_laws_with_corners_are_drawn(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of times narrower than the set; without noise they lean on a curved wall."""
+    plain, passes = Rows.objective, 0
+
+    def counted(self: Rows, *rest: object) -> object:
+        nonlocal passes
+        passes += 1
+        assert passes < 300, "the draw does not end"
+        return plain(self, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Rows, "objective", counted)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1000, 2))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = (X.sum(axis=1) + noise * rng.normal(size=1000) > 0).astype(int)
+    plan = ExponentialSampling().plan(problem(loss=Hinge(), n_features=2, n_rows=1000), Budget(2e6))
+    w = plan.run(ArraySource(X, y), Seeded(1)).weights
+    if noise:
+        assert np.linalg.norm(w) < 1.9
+    else:
+        assert np.linalg.norm(w) == pytest.approx(2.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "loss", [Hinge(), Absolute(), Quantile(quantile=0.8)], ids=lambda v: v.name
+)
+def test_laws_too_sharp_for_the_lattice_are_refused_when_planned(loss: Loss) -> None:
+    for p, n, epsilon in itertools.product((1, 2, 5), (100, 10_000), (1e-3, 1.0, 1e5)):
+        ExponentialSampling().plan(problem(loss=loss, n_features=p, n_rows=n), Budget(epsilon))
+    for n, epsilon in ((100, 1e9), (10_000, 1e7)):
+        task = problem(loss=loss, n_features=2, n_rows=n)
+        with pytest.raises(Incompatible, match="smaller epsilon"):
+            ExponentialSampling().plan(task, Budget(epsilon))
+    # A law without corners is much wider, and a secret number of rows tells nothing.
+    ExponentialSampling().plan(problem(n_features=2, n_rows=10_000), Budget(1e7))
+    hidden = problem(loss=loss, n_features=2, n_rows=None, neighbours="add-remove")
+    ExponentialSampling().plan(hidden, Budget(1e7))

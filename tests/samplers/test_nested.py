@@ -154,6 +154,11 @@ def test_faces_lie_below_the_score_wherever_the_region_is(seed: int) -> None:
             assert face is not None
             gap = score - face.height - face.rise * side * points[:, axis]
             gaps.append(float(gap.min()))
+            # Walls leave nothing so far out; the bound then goes up where they end.
+            beyond = lowest(known, axis, side, 4.0)
+            assert beyond is not None
+            assert beyond.rise == pytest.approx(faces.STEEP)
+            gaps.append(float((score - beyond.height - beyond.rise * side * points[:, axis]).min()))
     assert min(gaps) >= 0.0
     assert min(gaps) < 0.2  # not bought by bounds that say nothing: planted ones would be seen
 
@@ -334,6 +339,42 @@ def test_coordinates_too_narrow_for_the_lattice_are_left_to_the_cells() -> None:
     cloud = np.random.default_rng(0).normal(size=(50, 2)) * [2.0**30, 2.0]
     assert Frame.of(cloud, np.full(2, -(2.0**35)), np.full(2, 2.0**35)) is None
     assert Frame.of(np.zeros((50, 2)), np.full(2, -1.0), np.ones(2)) is None
+
+
+def test_a_search_in_vain_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+    fitting = Frame.of
+
+    def of(*given: np.ndarray) -> Frame | None:
+        nonlocal asked
+        asked += 1
+        return None if asked == 1 else fitting(*given)
+
+    monkeypatch.setattr(Frame, "of", of)
+    monkeypatch.setattr(tangent_envelope, "FEW_CELLS", 1)
+    sampler, random = TangentEnvelope(target(Hinge(), L2Ball(radius=1.5), 3)), Seeded(0)
+    for _ in range(50):
+        sampler.draw(random)
+    assert sampler._mass < math.inf
+
+
+@pytest.mark.parametrize("constraint", [L2Ball(radius=2.0), L1Ball(radius=2.0), Box()])
+def test_walls_seen_from_close_by_hold_inside(constraint: ConvexSet) -> None:
+    rng = np.random.default_rng(0)
+    region = Region.of(constraint, (3,))
+    far = rng.normal(size=(500, 3))
+    far *= 9.0 / np.linalg.norm(far, axis=1)[:, None]
+    inside = np.array([constraint.project(w) for w in far])
+    for w in inside[:50]:
+        outward = w / np.linalg.norm(w)
+        for edges in (2.0, 50.0, 5000.0):
+            point = w + edges * region.edge * outward
+            anchor, normal = region.wall(point)
+            assert ((inside - anchor) @ normal).max() <= 2.0 * region.edge
+            if isinstance(constraint, L2Ball):
+                # Found, and about where the point is.
+                assert np.linalg.norm(normal) == pytest.approx(1.0)
+                assert abs((w - anchor) @ normal) <= 2.0 * region.edge
 
 
 def test_twelve_weights_in_a_ball_are_practical() -> None:

@@ -40,6 +40,8 @@ _TAIL = 1e-18
 _ACCURACY = 1e-4
 # Below this noise one batch tells all about its rows, and losses outgrow the grids.
 _LEAST = 0.125
+# Beyond this noise the losses of Poisson batches are too small for the grids, which then fail.
+_MOST = 1e8
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,8 @@ class PoissonGaussian(_Sampled):
     def _pld(self) -> Any:
         # Zero-out and add-remove have the same worst pairs.
         relation = "replace-one" if self.neighbours == "replace-one" else "zero-out"
-        return _poisson_pld(self.multiplier, self.rate, self.steps, relation)
+        # privacy: less noise costs no less, so the curve of less noise serves for more.
+        return _poisson_pld(min(self.multiplier, _MOST), self.rate, self.steps, relation)
 
     def rdp(self, order: float) -> float:
         plain = super().rdp(order)

@@ -22,7 +22,7 @@ from discreet.algorithms.promise import promise
 from discreet.algorithms.quadratic_floor import quadratic_floor
 from discreet.algorithms.temperature import affordable_range, gaussian_temperature
 from discreet.data import Rows, Source
-from discreet.errors import BudgetTooSmall
+from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.noise import Randomness
 from discreet.samplers import (
     GaussianEnvelope,
@@ -46,6 +46,9 @@ FINE = ("tangent-envelope", "gaussian-envelope")
 
 EXACT = (*FINE, "grid")
 """Samplers whose draws follow their law exactly."""
+
+FINEST = 2.0**-6
+"""Most that a law with corners may rise from one lattice point to the next."""
 
 NOT_CERTIFIED = (
     "the Markov chain has mixed: its total variation distance from the target is at most "
@@ -129,6 +132,21 @@ class ExponentialSamplingPlan:
             radius=self.radius,
             step=float(np.linalg.norm(self.region.step)) / 2.0,
         )
+
+    def check_sharpness(self) -> None:
+        """Refuse a law that corners may make too narrow for its lattice; by public values alone.
+
+        A draw would hardly ever end. On a line cells follow any law, and without corners, where
+        "auto" takes another sampler, laws are much wider. Rows not declared are not counted.
+        """
+        if self.sampler != "tangent-envelope" or self.region.dimension == 1:
+            return
+        steep = self.inverse * (self.problem.n_rows or 0) * self.problem.terms.lipschitz
+        if steep * float(np.max(self.region.step)) > FINEST:
+            raise Incompatible(
+                "At this epsilon and number of rows the law may be so sharp that a draw would "
+                "hardly ever end. Use a smaller epsilon or another algorithm."
+            )
 
     @property
     def guarantee(self) -> Guarantee:

@@ -119,7 +119,9 @@ class ExponentialSampling:
             )
         asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         strength = max(asked, problem.regularizer.strong_convexity)
-        return ExponentialSamplingPlan(bounded, budget, self, sampler, strength, guess)
+        plan = ExponentialSamplingPlan(bounded, budget, self, sampler, strength, guess)
+        plan.check_sharpness()
+        return plan
 
     def _sampler(self, problem: Problem) -> str:
         if self.sampler != "auto":

@@ -17,6 +17,12 @@ from scipy.optimize import linprog
 
 from discreet.types import Array
 
+INFEASIBLE = 2
+"""What the solver says if no point meets all conditions."""
+
+STEEP = 100.0
+"""Rise, for every unit, of a bound where the walls leave nothing beyond a face."""
+
 
 @dataclass(frozen=True)
 class Bounded:
@@ -82,6 +88,10 @@ def lowest(known: Bounded, axis: int = 0, side: float = 0.0, distance: float = 0
     goal = np.zeros(p + 1)
     goal[-1] = 1.0
     found = linprog(goal, A_ub=rows, b_ub=limits, bounds=(None, None), method="highs-ds")
+    if found.status == INFEASIBLE:
+        # A plane through the walls instead, or the box would reach across the whole region.
+        goal[axis], rows[-1], limits[-1] = -side * STEEP, 0.0, 0.0
+        found = linprog(goal, A_ub=rows, b_ub=limits, bounds=(None, None), method="highs-ds")
     if found.status != 0:
         return None
     weight = np.maximum(-found.ineqlin.marginals, 0.0)

@@ -34,8 +34,8 @@ STEP = 0.125
 DEEP = 20.0
 """Rise at which the ladder ends, beyond what makes up for the size of the last box, the region."""
 
-NARROWEST = 2.0**16
-"""Least spread of a coordinate, in lattice steps, that a skew box can follow."""
+NARROWEST = 2.0**8
+"""Least spread of a coordinate, in lattice steps, at which two more a face cost hardly any mass."""
 
 
 @dataclass(frozen=True)

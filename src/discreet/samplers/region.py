@@ -26,6 +26,9 @@ BITS = 40
 EDGE = 2.0**-32
 """Points this close to the set, in units of its diameter, count as inside."""
 
+CLEAR = 1e3
+"""Edges from the set at which rounding leaves the direction to it straight."""
+
 
 @dataclass(frozen=True)
 class Region:
@@ -151,13 +154,20 @@ class Region:
 
         ``point`` lies outside; the wall separates it from the set.
         """
+        anchor, normal, size = self._outward(point)
+        if 0.0 < size <= CLEAR * self.edge:
+            # Too close to tell the direction well: much the same wall, seen from further out.
+            anchor, normal, size = self._outward(anchor + 4.0 * CLEAR * self.edge * normal / size)
+        # No wall is better than a crooked one.
+        return anchor, normal / size if size > CLEAR * self.edge else 0.0 * normal
+
+    def _outward(self, point: Array) -> tuple[Array, Array, float]:
+        """Return the nearest point of the set or of its ball, the way from there, its length."""
         anchor = self._pulled(point)
         if (anchor == point).all():
             anchor = self._project(point)
         normal = point - anchor
-        size = float(np.linalg.norm(normal))
-        # Too close to tell the direction: no wall is better than a crooked one.
-        return anchor, normal / size if size > 1e3 * self.edge else 0.0 * normal
+        return anchor, normal, float(np.linalg.norm(normal))
 
     def _pulled(self, point: Array) -> Array:
         offset = point - self.centre

@@ -77,22 +77,28 @@ class TangentEnvelope:
         self._known = Knowledge(target)
         self._cells = Cells(target.region, self._known.tangents)
         self._boxes: BoxSearch | None = None
-        self._waiting = 0
+        self._waiting, self._few = 0, FEW_CELLS * target.region.dimension
         for point, score, gradient in scout(target):
             self._known.learn(point, score, gradient)
         for plane in range(self._known.tangents.count):
             self._cells.learn(plane, plane + 1)
+
+    @property
+    def _mass(self) -> float:
+        """Log of the mass of the boxes; infinite if there are none."""
+        return math.inf if self._boxes is None else self._boxes.mass
 
     def draw(self, random: Randomness) -> Array:
         """Return one lattice point, flat."""
         progress, most = Progress("drawing a point"), 1
         while True:
             progress.tick()
-            if self._boxes is None and self._cells.count > FEW_CELLS * len(self._known.low):
-                self._boxes = BoxSearch(self._known)
+            # A search that found nothing is made again once much more is known.
+            if self._mass == math.inf and self._cells.count > self._few:
+                self._boxes, self._few = BoxSearch(self._known), 2 * self._few
                 # What the search has learned may serve the cells too.
                 self._cells.learn(0)
-            gap = math.inf if self._boxes is None else self._boxes.mass - self._cells.total
+            gap = math.inf if self._mass == math.inf else self._mass - self._cells.total
             point = self._boxes.draw(random) if self._boxes is not None and gap < 0.0 else None
             if point is None and gap > -NEAR:
                 proposals = self._cells.propose(most, random)
