@@ -50,7 +50,7 @@ SEEN = 2.0
 """Rows against noise, for each weight, below which all that would be too far."""
 
 FEW_ROWS = 400.0
-"""Rows against noise below which nothing is tried for weak directions, but for the length."""
+"""Rows against noise below which the length is fitted and weak directions are left alone."""
 
 COLUMNS = 0.08
 """The same as ``REACH`` for each weight there is, where rows are not few."""
@@ -65,10 +65,10 @@ FEWEST = 500
 """Steps, at least."""
 
 LOOKS = 2.0
-"""Looks at the length for each step, if there were as many as weights and ``OTHERS``."""
+"""Looks at the length for every so many steps: the number of weights and ``OTHERS``."""
 
 OTHERS = 5.0
-"""Keeps looks few where weights are."""
+"""So that looks stay few where weights are few."""
 
 WORK = 2e9
 """Products of a run above which steps take batches of rows."""

@@ -23,21 +23,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.accounting import Budget
 from discreet.algorithms.base import Problem
 from discreet.algorithms.gradient_noise import GradientNoise
+from discreet.checks import integer
 from discreet.data import Rows
 from discreet.data.blocks import block_rows, slices
 from discreet.data.clipped_sums import ClippedSums
+from discreet.errors import Incompatible
 from discreet.losses import CalibratedLogistic, CappedLogistic, Logistic
 from discreet.noise import Randomness
 from discreet.types import Array, Bounds
 
 if TYPE_CHECKING:
-    from discreet.algorithms.noisy_gradient import NoisyGradientPlan
+    from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 
 LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
 """Losses of which the length of the weights can be fitted: they estimate a logit."""
@@ -53,6 +56,17 @@ SHORTEST, LONGEST = 1.0 / 8.0, 2.0
 
 _WRONG = np.linspace(0.02, 0.48, 24)[:, None]
 _TRIED = np.geomspace(SHORTEST, LONGEST, 200)
+
+
+def check_looks(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
+    """Refuse looks where they make no sense."""
+    integer("looks", config.looks)
+    other = config.hidden_state or config.adaptive_clip or budget.delta == 0
+    if other or not isinstance(problem.loss, LOGITS):
+        raise Incompatible(
+            "looks fit the length of the weights of a logistic regression, with a delta and "
+            "without hidden_state or adaptive_clip. Leave looks out."
+        )
 
 
 @dataclass(frozen=True)
@@ -91,6 +105,14 @@ class Length:
             neighbours=problem.neighbours,
         )
         return self.plan.noise_at(self.clip, line)
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the looks."""
+        return {
+            "looks for the length": self.plan.config.looks,
+            "clip of a look": self.clip,
+            "noise scale of a look": self.noise.scale,
+        }
 
     def fitted(self, rows: Rows, weights: Array, random: Randomness) -> Array:
         """Return the weights at the length that the looks point to."""

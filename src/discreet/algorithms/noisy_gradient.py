@@ -33,7 +33,7 @@ from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
-from discreet.algorithms.length import LOGITS, Length
+from discreet.algorithms.length import Length, check_looks
 from discreet.algorithms.promise import promise
 from discreet.algorithms.samplers import SAMPLERS, FullBatch
 from discreet.algorithms.steps import Facts
@@ -143,13 +143,8 @@ class NoisyGradient:
                 "n_rows is not set. Steps are scaled by the number of rows, which is secret under "
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
-        if self.looks and integer("looks", self.looks):
-            plain = self.hidden_state or self.adaptive_clip or budget.delta == 0
-            if plain or not isinstance(problem.loss, LOGITS):
-                raise Incompatible(
-                    "looks fit the length of the weights of a logistic regression, with a delta "
-                    "and without hidden_state or adaptive_clip. Leave looks out."
-                )
+        if self.looks:
+            check_looks(self, problem, budget)
         if self.batch is not None:
             integer("batch", self.batch)
         sampler = SAMPLERS[self.sampler](self.batch, problem.n_rows)
@@ -285,19 +280,9 @@ class NoisyGradientPlan(GradientSetting):
             "strength": self.strength,
             "noise scale of a step": self.noise.scale,
             "released": OUTPUTS[self.output],
-            **self._looks(),
+            **(self.length.facts() if self.config.looks else {}),
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
-        }
-
-    def _looks(self) -> dict[str, Any]:
-        if not self.config.looks:
-            return {}
-        length = self.length
-        return {
-            "looks for the length": self.config.looks,
-            "clip of a look": length.clip,
-            "noise scale of a look": length.noise.scale,
         }
 
     # The run.

@@ -195,7 +195,8 @@ class ClippedSums:
         n_rows = self.rows.n_rows if index is None else len(index)
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
-            self._kernel, self._patience = kernel_for(self.loss, self.rows.X), math.inf
+            self._kernel = kernel_for(self.loss, self.rows.X, shifting=self.shifting)
+            self._patience = math.inf
         if self._slim and in_range(clip) and np.abs(w).max() <= NARROW_RANGE**2:
             w = self._narrowed(w, index)
         blocks = slices(n_rows, self._block if self._kernel is None else COMPILED_ROWS)
