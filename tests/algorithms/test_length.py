@@ -14,7 +14,7 @@ from discreet import Bounds
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.gradient_noise import GradientNoise
-from discreet.algorithms.length import LONGEST, SHORTEST, _projected
+from discreet.algorithms.length import LONGEST, SHORTEST
 from discreet.data import ArraySource, Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter
@@ -189,8 +189,8 @@ def test_a_row_is_projected_the_same_wherever_it_stands(kind: str) -> None:
     X = X.astype(np.float32 if kind == "float32" else np.float64)
     order = np.random.default_rng(0).permutation(5000)
     sparse = kind == "csr"
-    here = _projected(Rows(sp.csr_array(X) if sparse else X, 2.0 * y - 1), w)
-    there = _projected(Rows(sp.csr_array(X[order]) if sparse else X[order], 2.0 * y - 1), w)
+    here = Rows(sp.csr_array(X) if sparse else X, 2.0 * y - 1).projected(w)
+    there = Rows(sp.csr_array(X[order]) if sparse else X[order], 2.0 * y - 1).projected(w)
     assert (here[order] == there).all()
 
 
@@ -228,7 +228,7 @@ def test_looks_are_refused_where_they_make_no_sense(
         config.plan(problem(loss), Budget(1.0, delta))
 
 
-@pytest.mark.parametrize("looks", [-1, 2.5])
+@pytest.mark.parametrize("looks", [-1, 2.5, None, float("nan")])
 def test_looks_must_be_a_number_of_sums(looks: Any) -> None:
     with pytest.raises(InvalidParameter, match="looks"):
         NoisyGradient(looks=looks).plan(problem(), Budget(1.0, 1e-6))

@@ -23,7 +23,7 @@ from discreet.losses import Loss
 from discreet.noise import Randomness
 from discreet.regularizers import Regularizer, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet
-from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours
+from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours, rows_apart
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """The assumption every release of the library makes."""
@@ -194,8 +194,9 @@ def rows_against_noise(problem: Problem, budget: Budget) -> float:
     scale = (
         gaussian_multiplier(budget.epsilon, budget.delta) if budget.delta else 1 / budget.epsilon
     )
-    apart = 2.0 if problem.neighbours == "replace-one" else 1.0
-    noise = apart * math.sqrt(mean_squared_noise(kind, scale, problem.dimension))
+    noise = rows_apart(problem.neighbours) * math.sqrt(
+        mean_squared_noise(kind, scale, problem.dimension)
+    )
     return problem.n_rows / noise
 
 

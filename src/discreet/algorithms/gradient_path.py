@@ -37,8 +37,7 @@ def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomn
         index = plan.sampler.draw(rows, random)
         # privacy: the only exit of data; divided by the public rate, never by the batch.
         if plan.adaptive is None:
-            total = sums.full(at, clip) if index is None else sums.batch(index, at, clip)
-            gradient = noise.cover(total, next(drawn)) / rate
+            gradient = noise.cover(sums.batch(index, at, clip), next(drawn)) / rate
         else:
             total, short = sums.counted(index, at, clip)
             gradient = noise.add(total, random) / rate

@@ -32,7 +32,6 @@ from discreet.algorithms.base import Problem
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.checks import integer
 from discreet.data import Rows
-from discreet.data.blocks import block_rows, slices
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
 from discreet.losses import CalibratedLogistic, CappedLogistic, Logistic
@@ -60,7 +59,8 @@ _TRIED = np.geomspace(SHORTEST, LONGEST, 200)
 
 def check_looks(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
     """Refuse looks where they make no sense."""
-    integer("looks", config.looks)
+    if integer("looks", config.looks, 0) == 0:
+        return
     other = config.hidden_state or config.adaptive_clip or budget.delta == 0
     if other or not isinstance(problem.loss, LOGITS):
         raise Incompatible(
@@ -121,7 +121,7 @@ class Length:
             return weights
         size = float(np.linalg.norm(weights))
         plan, loss = self.plan, CalibratedLogistic(clip=self.clip)
-        along = _projected(rows, weights / size)
+        along = rows.projected(weights / size)
         # privacy: the norm of a row of one number is that number's size, exactly.
         labels = loss.attach(np.sign(rows.y), np.abs(along))
         line = Rows(along[:, None], labels, rows.weight)
@@ -134,8 +134,7 @@ class Length:
                 at, seen = np.array([posterior.length]), 0.0
                 for _ in range(count):
                     index = plan.sampler.draw(line, random)
-                    clip = self.clip
-                    total = sums.full(at, clip) if index is None else sums.batch(index, at, clip)
+                    total = sums.batch(index, at, self.clip)
                     # privacy: the only exit of data here, as in a step.
                     seen += float(self.noise.cover(total, next(drawn))[0]) / plan.sampler.rate
                 posterior.see(seen / count, int(count))
@@ -163,16 +162,3 @@ class _Posterior:
         self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
         chance = np.exp(self._evidence - self._evidence.max()).sum(axis=0)
         self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
-
-
-def _projected(rows: Rows, direction: Array) -> Array:
-    """Return every row's part along a direction."""
-    found = [np.zeros(0)]
-    for block in slices(rows.n_rows, block_rows(rows.dimension, sparse=rows.sparse)):
-        if rows.sparse:
-            found.append(np.asarray(rows._slice(block) @ direction, dtype=np.float64))
-        else:
-            # privacy: row by row in float64, so that it does not matter where a row stands.
-            X = np.asarray(rows.X[block], dtype=np.float64)
-            found.append(np.einsum("ij,j->i", X, direction))
-    return np.concatenate(found)

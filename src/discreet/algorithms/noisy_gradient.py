@@ -143,8 +143,7 @@ class NoisyGradient:
                 "n_rows is not set. Steps are scaled by the number of rows, which is secret under "
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
-        if self.looks:
-            check_looks(self, problem, budget)
+        check_looks(self, problem, budget)
         if self.batch is not None:
             integer("batch", self.batch)
         sampler = SAMPLERS[self.sampler](self.batch, problem.n_rows)

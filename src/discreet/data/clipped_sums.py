@@ -180,8 +180,8 @@ class ClippedSums:
         """Return the sum over all rows, shaped like ``w``."""
         return self._sum(None, w, clip, count=False)[0]
 
-    def batch(self, index: Index, w: Array, clip: float) -> Array:
-        """Return the sum over the rows of ``index``, in that order."""
+    def batch(self, index: Index | None, w: Array, clip: float) -> Array:
+        """Return the sum over the rows of ``index``, in that order; over all rows if it is None."""
         return self._sum(index, w, clip, count=False)[0]
 
     def counted(self, index: Index | None, w: Array, clip: float) -> tuple[Array, int]:

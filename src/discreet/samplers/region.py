@@ -152,7 +152,8 @@ class Region:
     def wall(self, point: Array) -> tuple[Array, Array]:
         """Return ``a`` and a unit (or zero) ``n`` with ``<n, w - a> <= 2 edge`` inside.
 
-        ``point`` lies outside; the wall separates it from the set.
+        ``point`` lies outside; the wall separates it from the set, or passes close by where it
+        lies within rounding of it.
         """
         anchor, normal, size = self._outward(point)
         if 0.0 < size <= CLEAR * self.edge:
