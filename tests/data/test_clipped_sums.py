@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.data import Rows
-from discreet.data.clipped_sums import ClippedSums, cache_rows, sum_rounding
+from discreet.data.clipped_sums import BY_ROW, ClippedSums, cache_rows, sum_rounding
 from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Absolute, EuclideanDistance, Hinge, Logistic, Loss, Softmax
 
@@ -42,15 +42,15 @@ def by_hand(rows: Rows, X: np.ndarray, loss: Loss, w: np.ndarray, clip: float) -
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 @pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
-@pytest.mark.parametrize("shifting", [False, True])
-def test_sum_is_that_of_a_loop_over_rows(loss: Loss, kind: str, shifting: bool) -> None:
+@pytest.mark.parametrize(("shifting", "p"), [(False, 4), (True, 4), (False, BY_ROW.start)])
+def test_sum_is_that_of_a_loop_over_rows(loss: Loss, kind: str, shifting: bool, p: int) -> None:
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(300, 4)).astype(np.float32).astype(float) * (rng.random((300, 4)) < 0.7)
+    X = rng.normal(size=(300, p)).astype(np.float32).astype(float) * (rng.random((300, p)) < 0.7)
     X[17] = 0.0
     stored = {"float64": X, "float32": X.astype(np.float32), "csr": sp.csr_array(X)}[kind]
     weight = rng.choice([0.0, 0.5, 2.0], 300)
     rows = Rows(stored, labels(loss, 300, rng), weight)
-    w = weights_for(loss, 4, rng)
+    w = weights_for(loss, p, rng)
     pick = rng.permutation(300)[:77]
     share, close = 1.0, {"rtol": 1e-9, "atol": 1e-10}
     if kind == "float32":
@@ -105,6 +105,14 @@ def test_no_row_adds_more_than_the_clip_in_real_arithmetic(loss: Loss) -> None:
     assert max(square) > Fraction(clip) ** 2 * Fraction(999, 1000)
     # A clip one part in a thousand too generous would be caught.
     assert max(square) * Fraction(1001, 1000) ** 2 > Fraction(clip) ** 2
+
+
+def test_margins_that_are_not_a_number_obey_the_clip() -> None:
+    X = np.array([[3.0, 4.0], [1.0, 1.0]])
+    sums = ClippedSums(Rows(X, np.ones(2)), Logistic())
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = sums.full(np.array([1.7e308, -1.7e308]), 0.5)
+    assert np.linalg.norm(total) <= 1.0
 
 
 def test_other_blocks_are_bit_for_bit_the_same() -> None:

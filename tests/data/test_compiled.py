@@ -17,7 +17,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.data import ArraySource, Rows
 from discreet.data.blocks import slices
-from discreet.data.clipped_sums import COMPILED_ROWS, ClippedSums, sum_rounding
+from discreet.data.clipped_sums import COMPILED_ROWS, ClippedSums, shared_rows, sum_rounding
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Huber, Logistic, Loss, Softmax
@@ -172,18 +172,19 @@ def test_rounding_between_neighbours_stays_within_its_bound(dtype: type) -> None
 
 def test_other_blocks_and_threads_do_not_change_a_sum() -> None:
     rng = np.random.default_rng(11)
-    n = 3 * COMPILED_ROWS + 11
+    n, changed = 3 * COMPILED_ROWS + 11, COMPILED_ROWS + 5
     X, y, w = rng.normal(size=(n, 9)), signs(n, 12), rng.normal(size=9)
     other = X.copy()
-    other[COMPILED_ROWS + 5] = 7.0
+    other[changed] = 7.0
     alone = [ClippedSums(Rows(v, y), Logistic(), work=ALWAYS) for v in (X, other)]
     totals = [sums.full(w, 1.0) for sums in alone]
     with ClippedSums(Rows(X, y), Logistic(), work=ALWAYS) as sums:
         assert all((sums.full(w, 1.0) == totals[0]).all() for _ in range(3))
-    blocks = slices(n, COMPILED_ROWS)
+    blocks = slices(n, shared_rows(n))
     parts = [[sums._part(s, None, w, False)[0] for s in blocks] for sums in alone]
     same = [bool((a == b).all()) for a, b in zip(*parts, strict=True)]
-    assert same == [True, False, True, True]
+    assert len(blocks) == 8
+    assert same == [changed not in range(s.start, s.stop) for s in blocks]
 
 
 def test_without_numba_everything_works(monkeypatch: pytest.MonkeyPatch) -> None:

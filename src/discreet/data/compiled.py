@@ -1,7 +1,8 @@
 """Kernels of clipped sums compiled with numba, when it is installed (extra ``compiled``).
 
 A kernel reads each row once: a few rows at a time it takes margins, slopes,
-clips them and adds the rows up, while these are in the nearest cache. Slopes and
+clips them and adds the rows up, while these are in the nearest cache and the next
+rows are on their way to it. Slopes and
 sums are float64; with weights in float32 margins are float32, and so are sums of
 four rows where positions are kept (as in :mod:`discreet.data.narrow`). Kernels
 are compiled in memory, once per loss and process; nothing is written to disk.
@@ -30,6 +31,12 @@ from discreet.types import Array
 _REORDER = {"reassoc", "contract", "nsz"}
 _FUSE = {"contract"}
 
+LINE = 64
+"""Bytes that come from memory together on the usual processors."""
+
+FORESEEN = 1024
+"""Bytes of a row up to which the next rows are asked for ahead of time."""
+
 
 def kernel_for(loss: Loss, X: Any, *, shifting: bool = False) -> Kernel | None:
     """Return the kernel of a loss on these rows; None without numba or a scalar slope.
@@ -48,13 +55,14 @@ def kernel_for(loss: Loss, X: Any, *, shifting: bool = False) -> Kernel | None:
         return None
 
 
-def tile_rows(dimension: int) -> int:
+def tile_rows(row_bytes: int) -> int:
     """Return the rows a kernel keeps in the nearest cache, from public values only.
 
-    >>> tile_rows(100), tile_rows(10_000)
-    (40, 8)
+    >>> tile_rows(200), tile_rows(800), tile_rows(80_000)
+    (32, 8, 8)
     """
-    return max(8, min(64, 2**12 // max(dimension, 1) // 8 * 8))
+    # About as much as comes from memory while the rows before it are added up.
+    return max(8, min(64, 6400 // max(row_bytes, 1) // 8 * 8))
 
 
 class Kernel:
@@ -90,7 +98,7 @@ class Kernel:
             np.float32: _compiled(slope, _slim_margins, add),
         }
         self._parameters = tuple(float(value) for value in parameters)
-        self._X, self._tile = X, tile_rows(X.shape[1])
+        self._X, self._tile = X, tile_rows(X.shape[1] * X.itemsize)
 
     def __call__(
         self,
@@ -127,12 +135,15 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
     margins_of = njit(fastmath=_REORDER)(margins)
     combine = njit(fastmath=_FUSE)(add)
 
+    ask = _asking()
+
     @njit(nogil=True, fastmath=False, error_model="numpy")
     def run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
         X, y, weight, caps = rows
         tile, weighted, count = how
         total, short = np.zeros(w.shape[0]), 0
         at, c, label, cap = np.empty(tile, np.int64), np.empty(tile), np.empty(tile), np.empty(tile)
+        size = X.strides[0]
         for row in range(start, stop, tile):
             n = min(tile, stop - row)
             for i in range(n):
@@ -155,10 +166,48 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
                 # privacy: written so that a slope that is not a number ends at the cap too.
                 low = c[i] if c[i] < cap[i] else cap[i]
                 c[i] = low if low > -cap[i] else -cap[i]
-            combine(X, at, n, c, total)
+            # What is left of the last four adds nothing.
+            c[n:] = 0.0
+            for i in range(0, n, 4):
+                soon, end = row + tile + i, min(row + tile + i + 4, stop)
+                # Long rows are foreseen by the processor itself.
+                if size > FORESEEN:
+                    pass
+                elif index is None:
+                    for place in range(soon * size, end * size, LINE):
+                        ask(X, place)
+                else:
+                    for k in range(soon, end):
+                        for place in range(index[k] * size, (index[k] + 1) * size, LINE):
+                            ask(X, place)
+                combine(X, at, c, i, total)
         return total, short
 
     return run
+
+
+@cache
+def _asking() -> Any:
+    """Return a function that has the cache fetch what is so many bytes into an array."""
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def ask(typing: Any, X: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, given[0]).data
+            address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [address, number, number, number])
+            fetch = builder.module.declare_intrinsic("llvm.prefetch", (address,), kind)
+            there = builder.gep(builder.bitcast(data, address), [given[1]])
+            # To read, into the nearest cache, data rather than code.
+            builder.call(fetch, [there, number(0), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(X, types.intp), code
+
+    return ask
 
 
 @cache
@@ -198,28 +247,17 @@ def _slim_margins(X: Any, at: Any, n: int, w: Any, out: Any) -> None:
         out[i + 4], out[i + 5], out[i + 6], out[i + 7] = z4, z5, z6, z7
 
 
-def _combine(X: Any, at: Any, n: int, c: Any, out: Any) -> None:
-    whole = n // 4 * 4
+def _combine(X: Any, at: Any, c: Any, i: int, out: Any) -> None:
     # Four rows at a time, because the sum is read and written once for all of them.
-    for i in range(0, whole, 4):
-        x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
-        c0, c1, c2, c3 = c[i], c[i + 1], c[i + 2], c[i + 3]
-        for j in range(out.shape[0]):
-            out[j] += (c0 * x0[j] + c1 * x1[j]) + (c2 * x2[j] + c3 * x3[j])
-    for i in range(whole, n):
-        x = X[at[i]]
-        for j in range(out.shape[0]):
-            out[j] += c[i] * x[j]
+    x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
+    c0, c1, c2, c3 = c[i], c[i + 1], c[i + 2], c[i + 3]
+    for j in range(out.shape[0]):
+        out[j] += (c0 * x0[j] + c1 * x1[j]) + (c2 * x2[j] + c3 * x3[j])
 
 
-def _slim_combine(X: Any, at: Any, n: int, c: Any, out: Any) -> None:
-    whole, single = n // 4 * 4, np.float32
-    for i in range(0, whole, 4):
-        x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
-        c0, c1, c2, c3 = single(c[i]), single(c[i + 1]), single(c[i + 2]), single(c[i + 3])
-        for j in range(out.shape[0]):
-            out[j] += (c0 * x0[j] + c1 * x1[j]) + (c2 * x2[j] + c3 * x3[j])
-    for i in range(whole, n):
-        x, c0 = X[at[i]], single(c[i])
-        for j in range(out.shape[0]):
-            out[j] += c0 * x[j]
+def _slim_combine(X: Any, at: Any, c: Any, i: int, out: Any) -> None:
+    single = np.float32
+    x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
+    c0, c1, c2, c3 = single(c[i]), single(c[i + 1]), single(c[i + 2]), single(c[i + 3])
+    for j in range(out.shape[0]):
+        out[j] += (c0 * x0[j] + c1 * x1[j]) + (c2 * x2[j] + c3 * x3[j])
