@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -279,6 +280,16 @@ def test_refusals_name_the_parameter_and_no_data():
         assert "secret" not in str(caught.value)
     with pytest.raises(InvalidData, match="no y"):
         bounding.apply(ArraySource([[1.0]]))
+
+
+def test_no_warning_tells_of_the_rows():
+    """Numbers beyond float64 make a blank row, in silence."""
+    X = np.array([[np.longdouble(10) ** 1000, 1.0], [0.0, 1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic())
+        rows = bounding.apply(ArraySource(X, np.zeros(2), X[:, 0] + 1.0))
+    assert rows.weight.tolist() == [0.0, 1.0]
 
 
 def test_every_row_is_mapped_on_its_own():

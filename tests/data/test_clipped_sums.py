@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.data import Rows
+from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.clipped_sums import BY_ROW, ClippedSums, cache_rows, sum_rounding
 from discreet.data.narrow import SLIM
-from discreet.losses import LOSSES, Absolute, EuclideanDistance, Hinge, Logistic, Loss, Softmax
+from discreet.losses import (
+    LOSSES,
+    Absolute,
+    EuclideanDistance,
+    Hinge,
+    Logistic,
+    Loss,
+    Softmax,
+    Squared,
+    SquaredVector,
+)
+from discreet.types import Bounds
 
 
 def labels(loss: Loss, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -115,6 +127,37 @@ def test_margins_that_are_not_a_number_obey_the_clip() -> None:
     assert np.linalg.norm(total) <= 1.0
 
 
+@pytest.mark.parametrize("loss", [Squared(), Softmax(), SquaredVector(), EuclideanDistance()])
+@pytest.mark.parametrize("far", [1.7e308, math.inf])
+def test_rows_beyond_all_numbers_are_neither_seen_nor_told(loss: Loss, far: float) -> None:
+    """Neither an error nor a warning tells a row from a blank one."""
+    w = np.full((3, max(loss.outputs, 1)), [[far], [-far], [1.0]])
+    w[:, 1:] *= -1.0
+    y = labels(loss, 2, np.random.default_rng(0))
+    for first in ([3.0, 4.0, 0.0], [0.0, 0.0, 0.0]):
+        rows = Rows(np.array([first, [0.0, 0.0, 1.0]]), y)
+        with warnings.catch_warnings(), ClippedSums(rows, loss) as sums:
+            warnings.simplefilter("error")
+            assert np.linalg.norm(sums.full(w if loss.outputs > 1 else w[:, 0], 0.5)) <= 1.0
+
+
+def test_slopes_whose_squares_are_lost_obey_the_clip() -> None:
+    X, w = np.array([[1.0, 0.0]]), np.zeros((2, 3))
+    w[0] = 0.0, 395.0, -50.0
+    total = ClippedSums(Rows(X, np.ones(1)), Softmax()).full(w, 1e-200)
+    assert np.abs(total).sum() <= 1e-200
+    # They are there: a clip above them leaves them alone.
+    assert np.abs(ClippedSums(Rows(X, np.ones(1)), Softmax()).full(w, 1.0)).sum() > 1e-172
+
+
+def test_caps_at_the_end_of_all_numbers_are_not_rounded_up() -> None:
+    X, w = np.array([[1e100]]), np.zeros(1)
+    for clip in (3e-224, 1e-215, 1e-180):
+        total = ClippedSums(Rows(X, np.ones(1)), Logistic()).full(w, clip)
+        assert abs(Fraction(total[0])) <= Fraction(clip)
+    assert total[0] != 0.0
+
+
 def test_other_blocks_are_bit_for_bit_the_same() -> None:
     rng = np.random.default_rng(3)
     p = 9
@@ -148,6 +191,26 @@ def test_a_row_counts_the_same_wherever_it_stands(loss: Loss) -> None:
         z = sums._margins(rows.X, w)
         found.append(sums._clipped(loss.slope(z, rows.y), slice(0, rows.n_rows))[9 - start :])
     assert all((cut == found[0]).all() for cut in found)
+
+
+def test_a_long_row_counts_the_same_alone_and_among_others() -> None:
+    """numpy sums more than 8192 numbers in another order if they are all there is."""
+    rng = np.random.default_rng(5)
+    X, columns = rng.normal(size=(5, 9000)), rng.normal(size=(9000, 3))
+    y = np.ones(5)
+    for w in (columns[:, 0].copy(), columns):
+        sums = ClippedSums(Rows(X, y), Absolute(), shifting=True)
+        apart = [sums._margins(X[i : i + 1], w) for i in range(5)]
+        assert (np.concatenate(apart) == sums._margins(X, w)).all()
+    apart = [Rows(X[i : i + 1], y).projected(columns[:, 0]) for i in range(5)]
+    assert (np.concatenate(apart) == Rows(X, y).projected(columns[:, 0])).all()
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(-1, 1)), 9000, Logistic(), intercept=1.0)
+    for size in (1.0, 1e200):
+        whole = bounding.apply(ArraySource(size * X, y))
+        for i in range(5):
+            alone = bounding.apply(ArraySource(size * X[i : i + 1], y[:1]))
+            assert (whole.X[i] == alone.X).all()
+            assert alone.norms == whole.norms[i]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

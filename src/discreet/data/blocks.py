@@ -79,17 +79,23 @@ def in_order(function: Callable[[T], R], jobs: Iterable[T]) -> Iterator[R]:
     >>> list(in_order(lambda i: i * i, range(4)))
     [0, 1, 4, 9]
     """
+
+    def quiet(job: T) -> R:
+        # privacy: a warning of numpy would tell of the rows.
+        with np.errstate(all="ignore"):
+            return function(job)
+
     rest = iter(jobs)
     head = list(islice(rest, 4))
     workers = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
     with one_blas_thread():
         if len(head) < 4 or workers == 1:
-            yield from map(function, chain(head, rest))
+            yield from map(quiet, chain(head, rest))
             return
         with ThreadPoolExecutor(workers) as pool:
             pending: deque[Future[R]] = deque()
             for job in chain(head, rest):
-                pending.append(pool.submit(function, job))
+                pending.append(pool.submit(quiet, job))
                 # Few results wait at a time, so memory does not grow with the number of rows.
                 if len(pending) > 2 * workers:
                     yield pending.popleft().result()

@@ -39,7 +39,7 @@ from discreet.checks import positive
 from discreet.data.blocks import Total, gamma, one_blas_thread, slices, summed
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, combined, steady
-from discreet.data.norms import norms_of, outwards
+from discreet.data.norms import TINY, norms_of, outwards, products
 from discreet.data.rows import Rows, combine
 from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
@@ -53,6 +53,9 @@ COMPILED_ROWS = 16384
 
 BY_ROW = range(72, 144)
 """Lengths of rows for which one product a row reads memory faster than one a block."""
+
+LEAST_CAP = 1e-290
+"""Slopes that are cut below this are left out: such numbers have few digits."""
 
 MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
@@ -154,7 +157,8 @@ class ClippedSums:
         self._block = cache_rows(rows.dimension, sparse=rows.sparse)
         self._local = threading.local()
         norms, self._slim = rows.norms, rows.X.dtype == np.float32 and not rows.sparse
-        self._inverse = np.full(rows.n_rows, np.inf)
+        # A row of zeros needs no cap, but infinity times zero is not a number.
+        self._inverse = np.full(rows.n_rows, 1.0 / TINY)
         # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic. With
         # float32 there is also room for the rounding of a group.
         below = SLIM if self._slim else 1.0 - 8.0 * unit_roundoff()
@@ -205,6 +209,8 @@ class ClippedSums:
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
         if clip != self._clip:
             self._clip, self._cap = clip, positive("clip", clip) * self._inverse
+            # privacy: smaller ones may have been rounded up by more than the margin.
+            self._cap[self._cap < LEAST_CAP] = 0.0
         n_rows = self.rows.n_rows if index is None else len(index)
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
@@ -233,7 +239,9 @@ class ClippedSums:
                     number, block = next(todo, (-1, None))
                 if block is None:
                     return
-                room[number], short[number] = self._part(block, index, w, count)
+                # privacy: a warning would tell of the rows.
+                with np.errstate(all="ignore"):
+                    room[number], short[number] = self._part(block, index, w, count)
 
         helpers = []
         if self._pool is not None:
@@ -277,10 +285,12 @@ class ClippedSums:
             # privacy: a slope that is not a number ends at the cap too.
             cut = np.fmin(slope, cap)
             return np.asarray(np.fmax(cut, -cap, out=cut))
-        size = norms_of(slope) * outwards(slope.shape[1])
-        # privacy: 0/0 counts as 1; a longer row is scaled down onto its cap.
-        scale = np.divide(cap, size, out=np.ones_like(cap), where=size > cap)
-        return np.asarray(slope * scale[:, None])
+        # privacy: squares below the smallest number are lost, hence the last term.
+        size = norms_of(slope) * outwards(slope.shape[1]) + TINY
+        # privacy: a longer row is scaled down onto its cap; one that is not finite adds nothing.
+        cut = slope * np.minimum(1.0, cap / size)[:, None]
+        cut[~np.isfinite(size)] = 0.0
+        return np.asarray(cut)
 
     def _rows(self, pick: slice | Index) -> Any:
         if self.rows.sparse:
@@ -308,5 +318,5 @@ class ClippedSums:
             return np.asarray(np.vecdot(X, w) if by_row else X @ w, dtype=np.float64)
         # privacy: one row after the other, so that its margin does not depend on its position.
         if w.ndim == 1:
-            return np.asarray(np.einsum("ij,j->i", X, w))
-        return np.stack([np.einsum("ij,j->i", X, column) for column in w.T], axis=1)
+            return products(X, w)
+        return np.stack([products(X, column) for column in w.T], axis=1)

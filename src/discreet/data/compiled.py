@@ -2,10 +2,10 @@
 
 A kernel reads each row once: a few rows at a time it takes margins, slopes,
 clips them and adds the rows up, while these are in the nearest cache and the next
-rows are on their way to it. Slopes and
-sums are float64; with weights in float32 margins are float32, and so are sums of
-four rows where positions are kept (as in :mod:`discreet.data.narrow`). Kernels
-are compiled in memory, once per loss and process; nothing is written to disk.
+ones are on their way to it. Slopes and sums are float64; with weights in float32
+margins are float32, and so are sums of four rows where positions are kept (as in
+:mod:`discreet.data.narrow`). Kernels are compiled in memory, once per loss and
+process; nothing is written to disk.
 
 Rounding is bounded as :func:`discreet.data.clipped_sums.sum_rounding` says: a
 block of rows is summed row by row, four at a time. Slopes are computed
@@ -133,9 +133,7 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
     # a vector register.
     slope_of = njit(fastmath=False, error_model="numpy")(slope)
     margins_of = njit(fastmath=_REORDER)(margins)
-    combine = njit(fastmath=_FUSE)(add)
-
-    ask = _asking()
+    combine, ask = njit(fastmath=_FUSE)(add), _asking()
 
     @njit(nogil=True, fastmath=False, error_model="numpy")
     def run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
@@ -171,15 +169,14 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
             for i in range(0, n, 4):
                 soon, end = row + tile + i, min(row + tile + i + 4, stop)
                 # Long rows are foreseen by the processor itself.
-                if size > FORESEEN:
-                    pass
-                elif index is None:
-                    for place in range(soon * size, end * size, LINE):
-                        ask(X, place)
-                else:
-                    for k in range(soon, end):
-                        for place in range(index[k] * size, (index[k] + 1) * size, LINE):
+                if size <= FORESEEN:
+                    if index is None:
+                        for place in range(soon * size, end * size, LINE):
                             ask(X, place)
+                    else:
+                        for k in range(soon, end):
+                            for place in range(index[k] * size, (index[k] + 1) * size, LINE):
+                                ask(X, place)
                 combine(X, at, c, i, total)
         return total, short
 

@@ -26,6 +26,21 @@ def _target(limit: float, terms: int) -> float:
     return limit * (1.0 - 4.0 * (terms + 4) * unit_roundoff())
 
 
+def products(rows: Array, other: Array) -> Array:
+    """Return every row's product with a vector, or with its own row of a matrix.
+
+    It is the same wherever the row stands and whatever the other rows are.
+
+    >>> products(np.array([[3.0, 4.0]]), np.array([1.0, 2.0]))
+    array([11.])
+    """
+    if len(rows) == 1:
+        # privacy: numpy sums a row that is alone in pieces of 8192, and others at once.
+        twice = np.concatenate([rows, rows])
+        return products(twice, other if other.ndim == 1 else np.concatenate([other, other]))[:1]
+    return np.asarray(np.einsum("ij,j->i" if other.ndim == 1 else "ij,ij->i", rows, other))
+
+
 def norms_of(rows: Array) -> Array:
     """Return the Euclidean norms of rows; ``inf`` or ``nan`` where squares overflow.
 
@@ -33,7 +48,7 @@ def norms_of(rows: Array) -> Array:
     array([ 5., inf])
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+        return np.asarray(np.sqrt(products(rows, rows)))
 
 
 def finite_rows(rows: Array) -> npt.NDArray[np.bool_]:

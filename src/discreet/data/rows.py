@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from discreet.data.blocks import Total, block_rows, fine_rows, in_order, slices
 from discreet.data.certificate import margin_error, slope_error, sum_error
-from discreet.data.norms import norms_of, outwards
+from discreet.data.norms import norms_of, outwards, products
 from discreet.losses import Loss
 from discreet.types import Array, unit_roundoff
 
@@ -95,7 +95,7 @@ class Rows:
         for s in slices(self.n_rows, self._block):
             X = self._slice(s).astype(np.float64, copy=False)
             # privacy: products of matrices may sum a row in an order that depends on its position.
-            found.append(X @ direction if self.sparse else np.einsum("ij,j->i", X, direction))
+            found.append(X @ direction if self.sparse else products(X, direction))
         return np.concatenate(found)
 
     def block_gradients(self, loss: Loss, w: Array) -> Iterator[Array]:
