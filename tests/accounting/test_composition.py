@@ -10,19 +10,24 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.special import comb
 
 from discreet.accounting import (
+    MODES,
     ZCDP,
     Approximate,
     BoundedRange,
     Composed,
     Event,
+    FixedSizeGaussian,
     Gaussian,
     Laplace,
+    LossTerms,
+    PoissonGaussian,
     Pure,
     epsilon_at,
     gaussian_delta,
     zcdp_delta,
 )
-from discreet.accounting.pld import basic_delta, convex_hull, pld_delta
+from discreet.accounting.pld import _pure_epsilon, basic_delta, convex_hull, pld_delta
+from discreet.types import Neighbours
 
 
 def test_gaussians_compose_exactly() -> None:
@@ -125,6 +130,37 @@ def test_pure_epsilons_add_up_at_any_size() -> None:
             assert Composed(events).delta(epsilon * (1 + 1e-12)) == 0
             assert Composed(events).delta(epsilon) <= 1e-15 * max(epsilon, 1.0)
     assert Composed((Pure(1e4), Laplace(1.0))).delta(1e4 + 1.01) == 0
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-3, 1.0, 30.0, 1e30, 1e163, 1e200, 1e308])
+def test_gaussian_noise_is_never_purely_private(size: float) -> None:
+    """However much noise there is: where tails and squares underflow, too."""
+    one = Gaussian(size)
+    for event in (one, Composed((one,)), Composed((one, one)), Composed((one, Pure(1.0)))):
+        assert all(event.delta(epsilon) > 0 for epsilon in (0.0, 1.0, 1e4, 1e15, 1e300))
+        assert _pure_epsilon(event) == math.inf
+        assert epsilon_at(event, 0.0) == math.inf
+    (both,) = Composed((one, Gaussian(size / 2.0))).merged()
+    assert isinstance(both, Gaussian)
+    assert both.multiplier == pytest.approx(size / math.sqrt(5.0), rel=1e-15)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize(
+    "kind", [*MODES, PoissonGaussian, FixedSizeGaussian], ids=lambda v: getattr(v, "__name__", v)
+)
+def test_no_event_made_of_gaussian_noise_is_purely_private(
+    kind: str | type[PoissonGaussian], neighbours: Neighbours
+) -> None:
+    terms = LossTerms.logistic(radius=1.0)
+    for size, strength in ((0.5, 1.0), (30.0, 100.0), (1e9, 1e6), (1e40, 1e30)):
+        event: Event
+        if isinstance(kind, str):
+            event = MODES[kind].event(terms, size, strength, neighbours)
+        else:
+            event = kind(size, 0.01, 10, neighbours)
+        assert all(event.delta(epsilon) > 0 for epsilon in (0.0, 1e-3, 1.0, 1e4, 1e15))
+        assert _pure_epsilon(event) == math.inf
 
 
 def test_very_small_deltas_do_not_rest_on_rounding() -> None:

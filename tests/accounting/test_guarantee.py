@@ -16,7 +16,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
-from discreet.errors import Incompatible, InvalidParameter
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 
 
 def guarantee(**changes: Any) -> Guarantee:
@@ -52,6 +52,20 @@ def test_a_delta_below_all_tails_is_refused_with_the_way_out() -> None:
     with pytest.raises(InvalidParameter, match="pass delta=0 for pure privacy"):
         Budget(1.0, 1e-300)
     assert Budget(1.0, 1e-290).delta == 1e-290
+
+
+@pytest.mark.parametrize(
+    ("whole", "blamed"),
+    [(Budget(1e-30), "epsilon"), (Budget(1e-30, 1e-6), "epsilon"), (Budget(1.0, 1e-290), "delta")],
+)
+def test_a_budget_too_small_to_be_split_is_blamed_and_not_its_parts(
+    whole: Budget, blamed: str
+) -> None:
+    for split in (lambda: whole.split(0.01), lambda: whole.split(0.99), lambda: whole.split(0.5)):
+        with pytest.raises(BudgetTooSmall, match=f"^{blamed} is too small to be split") as caught:
+            split()
+        assert "Got" not in str(caught.value)
+    assert Budget(2e-30, 2e-290).split(0.5) == (Budget(1e-30, 1e-290),) * 2
 
 
 def test_budgets_compare_componentwise() -> None:

@@ -339,3 +339,13 @@ def test_too_small_a_strength_is_refused_and_named(
     with pytest.raises(BudgetTooSmall, match=f"above {needed:.6g}"):
         MODES[mode].sigma(LOGISTIC, 1.0, 1e-5, strength, neighbours)  # type: ignore[arg-type]
     assert MODES[mode].sigma(LOGISTIC, 1.0, 1e-5, needed * 1.01, neighbours) > 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["logistic", "sharp"])
+def test_a_budget_beyond_all_noise_is_refused_without_numbers_nobody_passed(mode: str) -> None:
+    strength = 2.0 * MODES[mode].floor(LOGISTIC, 1e-20, "zero-out")
+    with pytest.raises(BudgetTooSmall, match="no calibration at so small an epsilon") as caught:
+        MODES[mode].sigma(LOGISTIC, 1e-20, 1e-100, strength, "zero-out")
+    assert "1e-20" not in str(caught.value)
+    with pytest.raises(BudgetTooSmall, match=r"Use a strength above"):
+        MODES[mode].sigma(LOGISTIC, 1.0, 1e-6, 1e-3, "zero-out")

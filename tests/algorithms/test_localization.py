@@ -165,6 +165,18 @@ def test_refusals() -> None:
     with pytest.raises(MissingBound, match="n_rows"):
         Localization().plan(problem(neighbours="add-remove", n_rows=None), Budget(1.0))
     with pytest.raises(Incompatible, match="does not pay"):
-        Localization(strength=1.0).plan(problem(n_rows=3), Budget(1.0)).radius  # noqa: B018
+        Localization(strength=1.0).plan(problem(n_rows=3), Budget(1.0))
     with pytest.raises(Incompatible, match="practical"):
         Localization().plan(problem(n_features=60), Budget(1.0))
+
+
+def test_a_second_stage_sharper_than_its_scores_is_refused_when_planned() -> None:
+    """Whatever the centre; where that makes the difference, the run refuses."""
+    X, y = np.linspace(-1.0, 1.0, 40).reshape(-1, 1), np.repeat([0, 1], 20)
+    config = Localization(strength=1.0)
+    plan = config.plan(problem(), Budget(1e4))
+    assert plan.run(ArraySource(X, y), Seeded(0)).weights.shape == (1,)
+    with pytest.raises(Incompatible, match="smaller epsilon"):
+        config.plan(problem(), Budget(1e6))
+    # The strength that is chosen leaves the second stage as wide as the set.
+    Localization().plan(problem(), Budget(1e6))

@@ -531,7 +531,8 @@ def test_refusals() -> None:
         ({"clip": 0.0}, InvalidParameter, "clip"),
         ({"batch": 10}, Incompatible, "batch"),
         ({"sampler": "fixed-size", "batch": 400}, Incompatible, "batch"),
-        ({"sampler": "poisson", "batch": 400}, InvalidParameter, "rate"),
+        ({"sampler": "poisson", "batch": 400}, Incompatible, "batch"),
+        ({"clip": 1e-200}, InvalidParameter, "clip must be at least"),
         ({"rule": "strongly-convex"}, Incompatible, "ridge"),
     ):
         with pytest.raises(error, match=message):

@@ -344,9 +344,15 @@ def test_files_that_are_no_state_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="not a stream state"):
         PrivateStreamClassifier.resume(path)
     other = tmp_path / "other.json"
-    feed(model(state_path=other), CHUNKS[:1])
+    stream = feed(model(state_path=other), CHUNKS[:1])
+    whole = other.read_bytes()
     with pytest.raises(Incompatible, match=r"Use PrivateStreamClassifier\.resume"):
         PrivateStreamRegressor.resume(other)
+    with pytest.raises(InvalidParameter, match="random_state"):
+        PrivateStreamClassifier.resume(other, random_state="some")
+    # Nothing was taken over, so whoever owns the stream goes on.
+    assert other.read_bytes() == whole
+    assert feed(stream, CHUNKS[1:2]).rows_seen_ == 40
 
 
 STATE_EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -379,9 +385,14 @@ def test_a_damaged_state_is_refused_without_a_word_of_it(tmp_path: Path, edit: s
     held = json.loads(path.read_text())
     STATE_EDITS[edit](held)
     path.write_text(json.dumps(held))
+    half = tmp_path / "state.json.next"
+    half.write_text("half a st")
     with pytest.raises(InvalidData) as caught:
         PrivateStreamClassifier.resume(path)
     assert str(caught.value) == DAMAGED
+    # What cannot be resumed has not been taken over either.
+    assert path.read_text() == json.dumps(held)
+    assert half.read_text() == "half a st"
     # A cause may quote sums of data.
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
@@ -495,7 +506,7 @@ def test_a_resume_waits_for_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found: list[dict[str, Any]] = []
 
     def resume() -> None:
-        second, content = Journal.take_over(path)
+        second, content = Journal.take_over(path, dict)
         found.append(content)
         second.write({"steps": content["steps"] + 1})
 
@@ -513,3 +524,51 @@ def test_a_resume_waits_for_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyP
     other.join()
     assert found == [{"steps": 2}]
     assert json.loads(path.read_text())["content"] == {"steps": 3}
+
+
+def test_a_writer_waits_for_a_resume(tmp_path: Path) -> None:
+    """Between reading the state and becoming its owner nobody records a step."""
+    path = tmp_path / "state.json"
+    first = Journal.create(path)
+    first.write({"steps": 1})
+    refused: list[InvalidData] = []
+
+    def write() -> None:
+        try:
+            first.write({"steps": 2})
+        except InvalidData as refusal:
+            refused.append(refusal)
+
+    other = threading.Thread(target=write)
+
+    def read(content: dict[str, Any]) -> int:
+        other.start()
+        other.join(timeout=0.2)
+        return int(content.pop("steps"))  # what is read is kept, whatever becomes of it here
+
+    second, steps = Journal.take_over(path, read)
+    other.join()
+    assert steps == 1
+    assert len(refused) == 1
+    assert json.loads(path.read_text())["content"] == {"steps": 1}
+    second.write({"steps": 2})
+
+
+def test_without_locks_a_step_recorded_during_a_resume_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.estimators.journal._LOCKS", None)
+    path = tmp_path / "state.json"
+    first = Journal.create(path)
+    first.write({"steps": 1})
+    with pytest.raises(InvalidData, match="while it was read"):
+        Journal.take_over(path, lambda _: first.write({"steps": 2}))
+    assert json.loads(path.read_text())["content"] == {"steps": 2}
+    first.write({"steps": 3})
+
+
+def test_a_stream_that_cannot_begin_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with pytest.raises(InvalidParameter, match="random_state"):
+        feed(model(state_path=path, random_state="some"), CHUNKS[:1])
+    assert not path.exists()

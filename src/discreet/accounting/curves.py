@@ -26,7 +26,9 @@ def anchored(curve: Callable[[Array], Array], epsilons: Array, start: float) -> 
     first = min(1.0, float(curve(np.array([start]))[0]))
     # privacy: profiles are convex in exp(epsilon) and reach 1 at 0, so they lie below
     # the chord from there to the first point where a bound is known.
-    chord = 1 - np.exp(np.minimum(epsilons - start, 0.0)) * (1 - first)
+    gap = np.minimum(epsilons - start, 0.0)
+    # privacy: never less than the first value; differences from 1 could round it away to 0.
+    chord = -np.expm1(gap) + np.exp(gap) * first
     return np.where(epsilons >= start, curve(np.maximum(epsilons, start)), chord)
 
 

@@ -153,7 +153,8 @@ class Gaussian(Curve):
         return gaussian_profile(epsilons, 1 / self.multiplier)
 
     def rdp(self, order: float) -> float:
-        return order / (2 * self.multiplier**2)
+        # Divided twice, because the square of a multiplier may overflow.
+        return order / 2 / self.multiplier / self.multiplier
 
 
 @register("pure")
@@ -299,10 +300,14 @@ class Composed(Curve):
     def merged(self) -> tuple[Event, ...]:
         """Return fewer events of the same cost: one Gaussian, one zCDP, and the others."""
         rest = [e for e in self.events if not isinstance(e, Gaussian | ZCDP)]
-        squares = sum(e.multiplier**-2 for e in self.events if isinstance(e, Gaussian))
+        noises = [e.multiplier for e in self.events if isinstance(e, Gaussian)]
         rho = sum(e.rho for e in self.events if isinstance(e, ZCDP))
-        if squares:
-            rest.append(Gaussian(squares**-0.5))
+        if noises:
+            # privacy: squares of shares of the least noise; those of the multipliers themselves
+            # could underflow, and the event would be left out as if it cost nothing.
+            least_noise = min(noises)
+            squares = sum((least_noise / noise) ** 2 for noise in noises)
+            rest.append(Gaussian(least_noise * squares**-0.5))
         if rho:
             rest.append(ZCDP(rho))
         return tuple(rest)

@@ -50,7 +50,7 @@ def gaussian_profile(epsilons: Array, shift: float) -> Array:
         return np.ones_like(epsilons)
 
     def right(size: Array) -> Array:
-        centre = np.minimum(size / shift, _FAR + shift)
+        centre = np.minimum(size, (_FAR + shift) * shift) / shift
         near, far = shift / 2 - centre, -shift / 2 - centre
         density = np.exp(-(near**2) / 2)
         if shift >= 0.1:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
-from discreet.checks import between, nonnegative, one_of, usable_epsilon
-from discreet.errors import Incompatible, InvalidParameter
+from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, usable_epsilon
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.types import NEIGHBOURS, Neighbours
 
 _VERSION = 1
@@ -71,8 +71,27 @@ class Budget:
         (Budget(epsilon=0.25, delta=2.5e-07), Budget(epsilon=0.75, delta=7.5e-07))
         """
         fraction = between("fraction", fraction, 0, 1)
-        part = Budget(fraction * self.epsilon, fraction * self.delta)
-        return part, Budget(self.epsilon - part.epsilon, self.delta - part.delta)
+        part = self.part(fraction * self.epsilon, fraction * self.delta)
+        return part, self.part(self.epsilon - part.epsilon, self.delta - part.delta)
+
+    def part(self, epsilon: float, delta: float = 0.0) -> Budget:
+        """Return a part of the budget; one that is too small is blamed on the whole.
+
+        >>> Budget(1.0, 1e-6).part(0.5)
+        Budget(epsilon=0.5, delta=0.0)
+        """
+        # Nobody passed the part itself, so it is not quoted.
+        if epsilon < LEAST_EPSILON:
+            raise BudgetTooSmall(
+                "epsilon is too small to be split: a part of it would be below "
+                f"{LEAST_EPSILON:g}. Use a larger epsilon."
+            )
+        if 0 < delta < LEAST_DELTA:
+            raise BudgetTooSmall(
+                "delta is too small to be split: a part of it would be above 0 but below "
+                f"{LEAST_DELTA:g}. Use a larger delta, or delta=0 for pure privacy."
+            )
+        return Budget(epsilon, delta)
 
     def remarks(self) -> tuple[str, ...]:
         """Return cautions about the budget itself; they reveal nothing about data.

@@ -24,6 +24,9 @@ from discreet.checks import between, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
 
+MOST_NOISE = 1e12
+"""Noise, in lengths of the longest gradient, beyond which no calibration is looked for."""
+
 
 @register("objective-perturbation")
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +154,19 @@ class Mode(ABC):
         def achieved(ratio: float) -> float:
             return self.event(terms, ratio * terms.lipschitz, strength, neighbours).delta(epsilon)
 
-        low = strength < needed * (1 - 1e-12)
-        found = math.inf if low else least_within(achieved, delta, limit=1e12)
-        if math.isinf(found):
+        if strength < needed * (1 - 1e-12):
             raise BudgetTooSmall(
                 f"Strength {strength:.6g} leaves no room at epsilon {epsilon:g} in mode "
                 f"{self.name!r}: one record's curvature alone would use it up. Use a strength "
                 f"above {needed:.6g}, a larger epsilon or smaller row bounds."
+            )
+        found = least_within(achieved, delta, limit=MOST_NOISE)
+        if math.isinf(found):
+            # No number is quoted: a plan passes a part of the budget and a strength of its own.
+            raise BudgetTooSmall(
+                f"Mode {self.name!r} has no calibration at so small an epsilon and delta: no noise "
+                f"of up to {MOST_NOISE:g} gradients is enough. Use a larger epsilon, delta or "
+                "strength."
             )
         return found * terms.lipschitz
 

@@ -24,7 +24,7 @@ from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
-from discreet.errors import Incompatible
+from discreet.errors import Incompatible, InvalidParameter
 from discreet.noise import Randomness
 
 
@@ -79,6 +79,12 @@ class Doubling:
             raise Incompatible(
                 "The doubling method is a baseline for excess risk with Laplace noise. Use noise "
                 "reduction for other targets and noises."
+            )
+        if self.query.level <= 0:
+            # privacy: a test of such a target would seem to cost less than nothing.
+            raise InvalidParameter(
+                "target is too small: the minimum it is measured from is known less exactly. Allow "
+                "a larger target."
             )
 
     @cached_property

@@ -127,10 +127,10 @@ def choose(
     'objective-perturbation'
     """
     if not isinstance(algorithm, str):
-        if not hasattr(algorithm, "plan"):
+        if isinstance(algorithm, type) or not hasattr(algorithm, "plan"):
             raise InvalidParameter(
-                f"algorithm must be 'auto', one of {sorted(ALGORITHMS)}, or an instance of one. "
-                f"Got {type(algorithm).__name__} instead."
+                f"algorithm must be 'auto', one of {sorted(ALGORITHMS)}, or an instance of one, "
+                f"such as NoisyGradient(). Got a {type(algorithm).__name__} instead."
             )
         return algorithm.plan(problem, budget)
     one_of("algorithm", algorithm, ("auto", *ALGORITHMS))

@@ -47,7 +47,7 @@ def density(
     kernel = problem.regularizer.kernel
     flat = isinstance(kernel, Zero)
     # Short, so that the subgradient is nearly one at w itself; not so short that it is rounded off.
-    push = public_size(problem, 0.0, radius) / radius if not flat else 0.0
+    push = _push(problem, radius)
     short = math.sqrt(2.0 * unit_roundoff()) * radius / max(push, 1e-300)
 
     def evaluate(point: Array) -> tuple[float, Array]:
@@ -60,11 +60,23 @@ def density(
             slope = slope + (w - kernel.prox(w, short)) / short
         return inverse * (value + public), inverse * region.pull(slope.ravel())
 
-    return Target(region, evaluate, _slack(problem, inverse, strength, radius, push))
+    slack = rounding_slack(problem, inverse=inverse, strength=strength, radius=radius)
+    return Target(region, evaluate, slack)
 
 
-def _slack(problem: Problem, inverse: float, strength: float, radius: float, push: float) -> float:
-    """Bound how far rounding lets a tangent exceed the scores; generous, as it costs nothing."""
+def _push(problem: Problem, radius: float) -> float:
+    """Return about how steep the penalty is; 0 if there is none but ridge."""
+    if isinstance(problem.regularizer.kernel, Zero):
+        return 0.0
+    return public_size(problem, 0.0, radius) / radius
+
+
+def rounding_slack(problem: Problem, *, inverse: float, strength: float, radius: float) -> float:
+    """Bound how far rounding lets a tangent exceed the scores of :func:`density`.
+
+    Public, and generous, as it costs nothing.
+    """
+    push = _push(problem, radius)
     n, p = covered_rows(problem), problem.bounding.dimension
     steep = n * problem.terms.lipschitz * radius
     sums = gamma(block_rows(p, sparse=True) + p + 16) * steep

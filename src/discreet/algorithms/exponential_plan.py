@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.accounting import Approximate, BoundedRange, Budget, Event, Guarantee, Pure
 from discreet.algorithms.base import Problem, Release, sealed
-from discreet.algorithms.density import density
+from discreet.algorithms.density import density, rounding_slack
 from discreet.algorithms.oscillation import covered_rows, oscillation, public_size, score_error
 from discreet.algorithms.promise import promise
 from discreet.algorithms.quadratic_floor import quadratic_floor
@@ -32,6 +32,7 @@ from discreet.samplers import (
     Region,
     TangentEnvelope,
     Target,
+    check_slack,
     grid_excess,
     tangent_passes,
     walk_cost,
@@ -109,7 +110,7 @@ class ExponentialSamplingPlan:
             epsilon -= walk_cost(self.config.accuracy)
             if epsilon <= 0.0:
                 raise BudgetTooSmall("The grid walk's accuracy alone costs more than epsilon.")
-        return Budget(epsilon, delta if self.sampler in EXACT else 0.0)
+        return self.budget.part(epsilon, delta if self.sampler in EXACT else 0.0)
 
     @cached_property
     def inverse(self) -> float:
@@ -133,12 +134,24 @@ class ExponentialSamplingPlan:
             step=float(np.linalg.norm(self.region.step)) / 2.0,
         )
 
-    def check_sharpness(self) -> None:
-        """Refuse a law that corners may make too narrow for its lattice; by public values alone.
+    @cached_property
+    def slack(self) -> float:
+        """Bound on how far rounding lets a tangent exceed the scores."""
+        return rounding_slack(
+            self.problem, inverse=self.inverse, strength=self.strength, radius=self.radius
+        )
 
-        A draw would hardly ever end. On a line cells follow any law, and without corners, where
-        "auto" takes another sampler, laws are much wider. Rows not declared are not counted.
+    def check_sharpness(self) -> None:
+        """Refuse a law that is sharper than its scores are exact, or too narrow for its lattice.
+
+        A draw would hardly ever end; public values alone decide. Corners may make a law too
+        narrow. On a line cells follow any law, and without corners, where "auto" takes another
+        sampler, laws are much wider. There rows that are not declared are not counted.
         """
+        # Computed for every sampler, so that whatever a run would refuse is refused here.
+        slack = self.slack
+        if self.sampler in FINE:
+            check_slack(slack)
         if self.sampler != "tangent-envelope" or self.region.dimension == 1:
             return
         steep = self.inverse * (self.problem.n_rows or 0) * self.problem.terms.lipschitz

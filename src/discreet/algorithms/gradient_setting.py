@@ -22,7 +22,7 @@ from discreet.algorithms.steps import RULES as PLAIN
 from discreet.algorithms.steps import Facts, Rule, affordable
 from discreet.algorithms.typical_steps import SHARP, Typical
 from discreet.checks import integer, nonnegative, positive
-from discreet.errors import Incompatible, MissingBound
+from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.types import Array, rows_apart
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 RULES: dict[str, Rule] = {HeavyBall.name: HeavyBall(), Typical.name: Typical()} | PLAIN
 """The step rules by name, with and without momentum."""
+
+
+LEAST_CLIP = 1e-50
+"""Smallest clip, in row norms."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,13 @@ class GradientSetting:
     def clip(self) -> float:
         """Largest norm of one row's part in a sum; the first one if it adapts."""
         if self.config.clip is not None:
-            return positive("clip", self.config.clip)
+            # Squares of smaller ones vanish.
+            if positive("clip", self.config.clip) < LEAST_CLIP * self.problem.row_norm:
+                raise InvalidParameter(
+                    f"clip must be at least {LEAST_CLIP:g} of the row norm, or nothing is left of "
+                    f"the gradients. Got {self.config.clip!r} instead."
+                )
+            return float(self.config.clip)
         if self.problem.loss.target == "index":
             # The full constant would spare the few worst rows, at 41 % more noise.
             return self.problem.bounds.weight * self.problem.row_norm

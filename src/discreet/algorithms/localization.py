@@ -31,7 +31,7 @@ from discreet.algorithms.base import (
     sealed,
     solver_error,
 )
-from discreet.algorithms.density import check_convex, density
+from discreet.algorithms.density import check_convex, density, rounding_slack
 from discreet.algorithms.exponential_sampling import PRACTICAL
 from discreet.algorithms.minimize import minimise
 from discreet.algorithms.oscillation import lipschitz_within, public_size, score_error
@@ -42,7 +42,7 @@ from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import Incompatible, MissingBound
 from discreet.noise import Randomness
-from discreet.samplers import GaussianEnvelope, Region, tangent_passes
+from discreet.samplers import GaussianEnvelope, Region, check_slack, tangent_passes
 from discreet.types import rows_apart
 
 
@@ -105,13 +105,16 @@ class Localization:
 
         if self.strength is not None or held > 0.0:
             asked = 0.0 if self.strength is None else positive("strength", self.strength)
-            return planned(asked)
-        # Shrinkage grows with the strength, noise falls with it: a coarse search balances them.
-        scale = problem.terms.lipschitz * problem.dimension / (budget.epsilon * guess)
-        return min(
-            (planned(scale * 2.0 ** (k / 2)) for k in range(-8, 17)),
-            key=lambda plan: plan.expected_excess,
-        )
+            plan = planned(asked)
+        else:
+            # Shrinkage grows with the strength, noise falls with it: a coarse search balances them.
+            scale = problem.terms.lipschitz * problem.dimension / (budget.epsilon * guess)
+            plan = min(
+                (planned(scale * 2.0 ** (k / 2)) for k in range(-8, 17)),
+                key=lambda plan: plan.expected_excess,
+            )
+        plan.check_sharpness()
+        return plan
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,10 @@ class LocalizationPlan:
             self._lipschitz, self.strength, self.tolerance, self.problem.neighbours
         )
         return release_noise(
-            sensitivity, Budget(self.halves[0]), dimension=self.problem.dimension, kind="gamma"
+            sensitivity,
+            self.budget.part(self.halves[0]),
+            dimension=self.problem.dimension,
+            kind="gamma",
         )
 
     @cached_property
@@ -166,6 +172,39 @@ class LocalizationPlan:
                 "localise. Use exponential sampling with the whole budget."
             )
         return self.noise.scale * float(gammainccinv(p, share))
+
+    @property
+    def _run_strength(self) -> float:
+        # privacy: a hair above the accounted strength, so rounding cannot fall below it
+        return self.strength * (1 + 2.0**-40)
+
+    def _law(self, far: float, edge: float) -> dict[str, float]:
+        """Return the constants of the second stage around a centre of norm ``far``.
+
+        ``edge`` is how far beyond the set points still count as inside.
+        """
+        problem = self.problem
+        radius = problem.constraint.radius(problem.dimension)
+        reach = min(far + self.radius, radius) + edge
+        diameter = min(2.0 * self.radius, problem.constraint.diameter(problem.dimension))
+        # privacy: a row's loss changes by at most its Lipschitz constant times the diameter, and
+        # four computed scores carry an error.
+        slope = lipschitz_within(problem, reach)
+        osc = self._rows * slope * (diameter + 2.0 * edge) * (1.0 + 2.0**-30)
+        error = score_error(problem, reach, public_size(problem, self._run_strength, reach))
+        return {
+            "inverse": self.halves[1] / (osc + 4.0 * error),
+            "strength": self._run_strength,
+            "radius": reach,
+        }
+
+    def check_sharpness(self) -> None:
+        """Refuse a second stage that is sharper than its scores are exact, wherever it is.
+
+        Scores further out are larger and round more, so the least slack is around 0. Where the
+        centre makes the difference, the run refuses.
+        """
+        check_slack(rounding_slack(self.problem, **self._law(0.0, 0.0)))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -204,13 +243,11 @@ class LocalizationPlan:
         """Solve, certify, release a centre, and draw near it."""
         problem = self.problem
         rows = problem.bound(source)
-        # privacy: a hair above the accounted strength, so rounding cannot fall below it
-        strength = self.strength * (1 + 2.0**-40)
         point = minimise(
             rows,
             problem.loss,
             linear=np.zeros(problem.shape),
-            strength=strength - problem.regularizer.strong_convexity,
+            strength=self._run_strength - problem.regularizer.strong_convexity,
             regularizer=problem.regularizer,
             constraint=problem.constraint,
             tolerance=self.tolerance,
@@ -218,19 +255,7 @@ class LocalizationPlan:
         centre = problem.constraint.project(self.noise.add(point, random))
         # From here on the data is read through the second mechanism only.
         region = Region.of(problem.constraint, problem.shape, centre=centre, radius=self.radius)
-        radius = problem.constraint.radius(problem.dimension)
-        reach = min(float(np.linalg.norm(centre)) + self.radius, radius) + region.edge
-        diameter = min(2.0 * self.radius, problem.constraint.diameter(problem.dimension))
-        # privacy: a row's loss changes by at most its Lipschitz constant times the diameter, and
-        # four computed scores carry an error.
-        slope = lipschitz_within(problem, reach)
-        osc = self._rows * slope * (diameter + 2.0 * region.edge) * (1.0 + 2.0**-30)
-        error = score_error(problem, reach, public_size(problem, strength, reach))
-        constants = {
-            "inverse": self.halves[1] / (osc + 4.0 * error),
-            "strength": strength,
-            "radius": reach,
-        }
+        constants = self._law(float(np.linalg.norm(centre)), region.edge)
         target = density(problem, rows, region, **constants)
         floor = quadratic_floor(problem, rows, target, **constants)
         drawn = region.lift(GaussianEnvelope(target, floor).draw(random))

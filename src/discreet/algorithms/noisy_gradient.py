@@ -204,7 +204,7 @@ class NoisyGradientPlan(GradientSetting):
         if self.budget.delta == 0:
             return GradientNoise.pure(
                 clip,
-                self.budget.epsilon / self.steps,
+                self.budget.part(self.budget.epsilon / self.steps).epsilon,
                 problem,
                 n_rows=rows,
                 shifting=self.shifting,

@@ -53,7 +53,7 @@ from discreet.algorithms.base import (
 from discreet.algorithms.minimize import minimise
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
-from discreet.checks import one_of, positive
+from discreet.checks import nonnegative, one_of
 from discreet.data import Source
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 
@@ -134,7 +134,7 @@ class ObjectivePerturbation:
         output, inner = budget.split(share)
         guess = self._guess(problem, inner)
         terms, neighbours = problem.terms, problem.neighbours
-        asked = 0.0 if self.strength is None else positive("strength", self.strength)
+        asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         least, _ = default_strength(
             terms,
             mode if budget.delta > 0 else None,

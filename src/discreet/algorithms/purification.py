@@ -106,7 +106,7 @@ class Purification:
             if delta < LEAST_DELTA:
                 break
             try:
-                inner = kind(**settings).plan(problem, Budget((1 - share) * epsilon, delta))
+                inner = kind(**settings).plan(problem, budget.part((1 - share) * epsilon, delta))
                 plans.append(PurificationPlan(problem, budget, inner, bits))
                 plans[-1].noise  # noqa: B018  a grid that does not fit refuses here
             except (Incompatible, BudgetTooSmall, InvalidParameter) as refusal:

@@ -32,6 +32,8 @@ from discreet.errors import Incompatible
 from discreet.noise import Randomness, integers, permutation
 from discreet.types import Neighbours, rows_apart
 
+_ALL_ROWS = "batch must be below n_rows; use sampler='full' for all rows."
+
 
 class Sampler(Protocol):
     """Draws the rows of a step."""
@@ -148,7 +150,7 @@ class FixedSizeBatch:
     def __post_init__(self) -> None:
         integer("batch", self.size)
         if self.size >= self.n_rows:
-            raise Incompatible("batch must be below n_rows; use sampler='full' for all rows.")
+            raise Incompatible(_ALL_ROWS)
 
     @property
     def rate(self) -> float:
@@ -189,13 +191,19 @@ def _full(batch: int | None, n_rows: int) -> Sampler:
     return FullBatch()
 
 
+def _poisson(batch: int | None, n_rows: int) -> Sampler:
+    if batch is not None and batch >= n_rows:
+        raise Incompatible(_ALL_ROWS)
+    return PoissonBatch((_usual(n_rows) if batch is None else batch) / n_rows)
+
+
 def _usual(n_rows: int) -> int:
     return max(1, n_rows // 2, min(n_rows - 1, 256)) if n_rows < 512 else max(256, n_rows // 20)
 
 
 SAMPLERS: dict[str, Callable[[int | None, int], Sampler]] = {
     "full": _full,
-    "poisson": lambda batch, n: PoissonBatch((_usual(n) if batch is None else batch) / n),
+    "poisson": _poisson,
     "fixed-size": lambda batch, n: FixedSizeBatch(_usual(n) if batch is None else batch, n),
 }
 """The samplers by name, made from the (expected) batch size and the number of rows."""

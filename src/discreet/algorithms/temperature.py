@@ -46,7 +46,7 @@ def gaussian_temperature(
     gap = ideal[0] * (slope * step + score_error(problem, radius, public))
     if 4.0 * gap >= 0.5 * budget.epsilon:
         raise BudgetTooSmall("The lattice is too coarse for so many rows at this epsilon.")
-    left = Budget(budget.epsilon - 4.0 * gap, budget.delta * math.exp(-2.0 * gap))
+    left = budget.part(budget.epsilon - 4.0 * gap, budget.delta * math.exp(-2.0 * gap))
     return _pair(problem, left, strength, guess)
 
 

@@ -7,8 +7,9 @@ a crash the file holds either the state before a call or the state after it.
 
 Whoever resumes a stream becomes its owner by writing a new name into the file;
 earlier owners find another name there at their next write and are refused. So
-of two processes that resume the same file only one goes on. A *copy* of the
-file cannot be told from the file: never resume both.
+of two processes that resume the same file only one goes on. The content is
+read before the name is written, so a file that cannot be resumed is left as it
+is. A *copy* of the file cannot be told from the file: never resume both.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import importlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 
 # Without such locks only the writing itself excludes others.
 _LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+
+Built = TypeVar("Built")
 
 FORMAT = "discreet-stream-state"
 VERSION = 1
@@ -46,7 +49,7 @@ class Journal:
     >>> path = Path(folder.name) / "state.json"
     >>> first = Journal.create(path)
     >>> first.write({"steps": 0})
-    >>> second, content = Journal.take_over(path)
+    >>> second, content = Journal.take_over(path, dict)
     >>> second.write({"steps": 1})
     >>> first.write({"steps": 1})
     Traceback (most recent call last):
@@ -75,8 +78,14 @@ class Journal:
         return journal
 
     @classmethod
-    def take_over(cls, path: str | Path) -> tuple[Journal, dict[str, Any]]:
-        """Become the owner of a state file and return what it holds."""
+    def take_over(
+        cls, path: str | Path, read: Callable[[dict[str, Any]], Built]
+    ) -> tuple[Journal, Built]:
+        """Become the owner of a state file, and return what ``read`` makes of its content.
+
+        Where ``read`` fails nothing was taken over: the file stays as it is and
+        whoever owns it may go on.
+        """
         journal = cls(Path(path))
         with _alone(journal._path.parent):
             held = journal._read()
@@ -85,11 +94,22 @@ class Journal:
                     "This state file was begun but nothing was recorded in it, so nothing was "
                     "released. Remove it and start the stream."
                 )
+            with undamaged():
+                built = read(held["content"])
+            # Read again, because ``read`` may have changed what it was given.
+            now = journal._read()
+            # privacy: without locks the owner may have published a step meanwhile, and the step
+            # would be drawn again from what was read.
+            if (now["owner"], now["serial"]) != (held["owner"], held["serial"]):
+                raise InvalidData(
+                    "Another process has written the state file while it was read. Use "
+                    "resume(path) when no other process uses the stream."
+                )
             # A half-written successor was never published, so it may be forgotten.
             journal._next.unlink(missing_ok=True)
-            journal._serial = held["serial"]
-            journal._replace(held["content"])
-        return journal, held["content"]
+            journal._serial = now["serial"]
+            journal._replace(now["content"])
+        return journal, built
 
     def write(self, content: dict[str, Any]) -> None:
         """Replace the state; fails if anyone else has written since."""

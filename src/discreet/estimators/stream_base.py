@@ -30,10 +30,10 @@ from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.base import promising_little
-from discreet.estimators.journal import DAMAGED, Journal, undamaged
+from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
-from discreet.noise import as_randomness
+from discreet.noise import Randomness, as_randomness
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
 
@@ -94,26 +94,26 @@ class PrivateStream(Flowing, LinearModel):
 
         The model is the last one that was released, or would have been. The
         first ``partial_fit`` needs ``start``: feed the rows from ``rows_seen_``
-        on. Earlier owners of the file can no longer learn.
+        on. Earlier owners of the file can no longer learn. A resume that is
+        refused leaves the file, and whoever owns it, as they were.
         """
-        journal, content = Journal.take_over(path)
-        with undamaged():
-            return cls._resumed(journal, content, path, random_state)
+        random = as_randomness(random_state)
+        # privacy: nobody else writes while the state is read, and only its owner gets a model.
+        journal, model = Journal.take_over(path, lambda content: cls._resumed(content, random))
+        model.random_state, model.state_path, model._journal = random_state, path, journal
+        return model
 
     @classmethod
-    def _resumed(
-        cls, journal: Journal, content: dict[str, Any], path: str | Path, random_state: Any
-    ) -> Self:
+    def _resumed(cls, content: dict[str, Any], random: Randomness) -> Self:
+        """Return the model of a state, which has no file yet to go on in."""
         model = Portable.from_dict(content["model"])
         if not isinstance(model, cls):
             name = type(model).__name__
             raise Incompatible(f"This is the state of a {name}. Use {name}.resume(path).")
-        model.random_state = random_state
-        model.state_path = path
         plan = model._stream_plan(
             Bounds(**content["bounds"]), model.n_features_in_, content["n_rows"]
         )
-        learner = plan.start(as_randomness(random_state))
+        learner = plan.start(random)
         learner.restore(content["learner"])
         position = integer("position", content["position"], 0)
         if learner.passes == 1 and position < learner.rows:
@@ -122,15 +122,17 @@ class PrivateStream(Flowing, LinearModel):
         # privacy: a stream whose earlier noise was seeded stays insecure.
         model._seeded = content["seeded"] is not False
         model._assumptions = tuple(str(given) for given in content["assumptions"])
-        model._learner, model._journal, model._placed = learner, journal, False
+        model._learner, model._placed = learner, False
         model._settings = content["model"]["parameters"]
         model._publish(learner, position)
         return model
 
     def _begin(self, bounds: Bounds, n_rows: int | None, *assumptions: str) -> None:
         plan = self._stream_plan(bounds, self.n_features_in_, n_rows)
+        learner = plan.start(as_randomness(self.random_state))
+        # Last of what may be refused, because a file that was begun is in the way of the next try.
         self._journal = None if self.state_path is None else Journal.create(self.state_path)
-        self._learner = plan.start(as_randomness(self.random_state))
+        self._learner = learner
         self._assumptions, self._seeded, self._placed = assumptions, False, True
         self._publish(self._learner, 0)  # the model before any row
         self._settings = {} if self._journal is None else self.to_dict()["parameters"]

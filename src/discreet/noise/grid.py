@@ -90,8 +90,8 @@ class Grid:
             step *= 2
         if apart * step > _LIMIT * sensitivity:
             raise InvalidParameter(
-                "reach is too large for this sensitivity: float64 has no grid that is both "
-                "wide and fine enough, and rounding would cost more than 1/64 of the "
+                "Values and noise reach too far for this sensitivity: float64 has no grid that "
+                "is both wide and fine enough, and rounding would cost more than 1/64 of the "
                 "sensitivity. Use a larger epsilon, a smaller reach, or fewer coordinates."
             )
         return cls(step, reach)
@@ -141,12 +141,12 @@ def fitting_ratio(name: str, scale: float, grid: Grid, tail: float) -> float:
     ratio = scale / grid.step
     if ratio * tail > MOST_STEPS:
         raise InvalidParameter(
-            f"{name} is too large for the grid: float64 cannot hold its tail in whole steps. "
-            "Use a larger epsilon, or a grid with a larger step."
+            "The noise is too wide: float64 cannot hold its tail in whole steps of the grid. Use "
+            f"a larger epsilon (a smaller {name}), or a grid with a larger step."
         )
     if ratio < 2.0**-10:
         raise InvalidParameter(
-            f"{name} is below 1/1024 of the grid's step, so nearly all noise would round to "
-            "zero. Use a smaller epsilon, or a grid with a smaller step."
+            "The noise is too narrow: below 1/1024 of the grid's step nearly all noise would round "
+            f"to zero. Use a smaller epsilon (a larger {name}), or a grid with a smaller step."
         )
     return ratio

@@ -13,7 +13,7 @@ from discreet.samplers.grid_walk import GridWalk, walk_cost, walk_steps
 from discreet.samplers.one_dimensional import PiecewiseLinear
 from discreet.samplers.region import Region
 from discreet.samplers.tangent_envelope import TangentEnvelope, tangent_passes
-from discreet.samplers.target import Target
+from discreet.samplers.target import Target, check_slack
 
 __all__ = [
     "Floor",
@@ -25,6 +25,7 @@ __all__ = [
     "Region",
     "TangentEnvelope",
     "Target",
+    "check_slack",
     "grid_excess",
     "grid_points",
     "tail_weight",

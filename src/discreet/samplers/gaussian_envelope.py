@@ -106,7 +106,7 @@ class GaussianEnvelope:
     """
 
     def __init__(self, target: Target, floor: Floor | None) -> None:
-        check_slack(target)
+        check_slack(target.slack)
         self._plain, self._fallback = target, None
         if floor is None or not self._prepare(target, floor):
             self._fallback = TangentEnvelope(target)

@@ -73,7 +73,7 @@ class TangentEnvelope:
     """
 
     def __init__(self, target: Target) -> None:
-        check_slack(target)
+        check_slack(target.slack)
         self._known = Knowledge(target)
         self._cells = Cells(target.region, self._known.tangents)
         self._boxes: BoxSearch | None = None

@@ -43,9 +43,12 @@ class Target:
     slack: float
 
 
-def check_slack(target: Target) -> None:
-    """Refuse a law that is sharper than its scores are exact; decided by public values alone."""
-    if target.slack > MOST_SLACK:
+def check_slack(slack: float) -> None:
+    """Refuse a law that is sharper than its scores are exact; decided by public values alone.
+
+    >>> check_slack(1e-6)
+    """
+    if not slack <= MOST_SLACK:
         raise Incompatible(
             "At this epsilon the law is so sharp that rounding of the scores decides it, and a "
             "draw would hardly ever end. Use a smaller epsilon or another algorithm."
