@@ -5,10 +5,12 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
+from sklearn.pipeline import make_pipeline
 
-from discreet import Bounds, Guarantee, PrivateLogisticRegression, PrivateRidge
+from discreet import AccuracyFirst, Bounds, Guarantee, PrivateLogisticRegression, PrivateRidge
 from discreet.accounting import gaussian_multiplier
 from discreet.accounting.events import Approximate, Gaussian, Pure
 from discreet.errors import InvalidParameter
@@ -130,3 +132,50 @@ def test_how_often_the_bounds_on_odds_fail(epsilon, neighbours):
     assert exceeds(epsilon + np.log(2), 1 / sigma) <= 2e-6 <= said
     if neighbours == "zero-out":
         assert exceeds(2 * epsilon + np.log(2), 2 / sigma) <= said
+
+
+def test_ex_post_shows_the_reserve_first():
+    text = card_text(replace(PURE, kind="ex-post", reserved=(8.0, 0.0)))
+    head = text.splitlines()
+    assert head[3].startswith("Reserved     epsilon = 8")
+    assert head[4].startswith("Spent        epsilon = ")
+    assert "gives this result with" in text.replace("\n  ", " ")
+    assert "Reserved" not in card_text(PURE)
+
+
+def test_ranges_stand_beside_their_own_columns():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"hours": rng.uniform(0, 80, 60), "age": rng.uniform(18, 90, 60)})
+    bounds = Bounds(features={"age": (18, 90), "hours": (0, 80)}, classes=(0, 1))
+    model = PrivateLogisticRegression(epsilon=1.0, bounds=bounds, random_state=0)
+    model.fit(X, rng.integers(0, 2, 60))
+    text = card_text(model)
+    assert "- hours: 0 to 80\n- age: 18 to 90\n" in text
+    assert "names:" not in text
+
+
+def test_models_that_stopped_early_have_a_card():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(2000, 1))
+    model = AccuracyFirst(
+        PrivateLogisticRegression(bounds=Bounds(features=(0, 1), classes=(0, 1))),
+        target=0.1,
+        max_epsilon=8.0,
+        method="noise-reduction",
+        random_state=0,
+    ).fit(X, (X[:, 0] > 0.5).astype(int))
+    text = card_text(model)
+    assert "Reserved" in text
+    assert "PrivateLogisticRegression by" in text
+
+
+def test_pipelines_have_no_card_but_their_last_step_does():
+    """Earlier steps may have read the rows in their own way."""
+    rng = np.random.default_rng(1)
+    X, y = rng.uniform(size=(60, 2)), rng.integers(0, 2, 60)
+    bounds = Bounds(features=(0, 1), classes=(0, 1))
+    model = PrivateLogisticRegression(epsilon=1.0, bounds=bounds, random_state=0)
+    pipeline = make_pipeline("passthrough", model).fit(X, y)
+    assert card_text(pipeline[-1]).startswith("PRIVACY CARD")
+    with pytest.raises(InvalidParameter, match="of a pipeline pass the last step"):
+        card_text(pipeline)

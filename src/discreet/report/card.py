@@ -62,7 +62,8 @@ def card_dict(
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
             "A privacy card is made from a Guarantee or a fitted private model. "
-            f"Got {type(subject).__name__} instead; call fit first."
+            f"Got {type(subject).__name__} instead; call fit first, and of a pipeline pass the "
+            "last step. A search has no card, as every fit of it has its own cost."
         )
     card: dict[str, Any] = {
         "format": FORMAT,
@@ -101,16 +102,19 @@ def card_text(
 
 
 def _model_facts(model: Any) -> dict[str, Any]:
+    model = getattr(model, "estimator_", model)
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
     facts: dict[str, Any] = {
         "estimator": type(model).__name__,
         "algorithm": model.algorithm_,
         "n_features": int(model.n_features_in_),
-        "bounds": Bounds.of(model.bounds).to_dict(),
+        # Ranges in the order of the columns, which may not be the order they were declared in.
+        "bounds": Bounds.of(model.bounds).in_order(names).to_dict(),
     }
     if hasattr(model, "classes_"):
         facts["n_classes"] = len(model.classes_)
-    if hasattr(model, "feature_names_in_"):
-        facts["feature_names"] = [str(name) for name in model.feature_names_in_]
+    if names is not None:
+        facts["feature_names"] = names
     return facts
 
 

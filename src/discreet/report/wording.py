@@ -16,8 +16,12 @@ def render(card: Mapping[str, Any]) -> str:
     """Return the text of a card made by :func:`card_dict`."""
     promise, model = card["guarantee"], card.get("model")
     secure = promise["secure"]
-    head = [("Guarantee", f"{_budget(promise)} per {promise['unit']}, "
-             f"{promise['neighbours']} neighbours")]  # fmt: skip
+    scope = f"per {promise['unit']}, {promise['neighbours']} neighbours"
+    head = [("Guarantee", f"{_budget(promise)} {scope}")]
+    if promise["reserved"] is not None:
+        # The reserve comes first: it is what was promised before the data was read.
+        reserve = _budget(dict(zip(("epsilon", "delta"), promise["reserved"], strict=True)))
+        head = [("Reserved", f"{reserve} {scope}"), ("Spent", f"{_budget(promise)} (ex-post)")]
     if model:
         head.insert(0, ("Model", _title(model)))
     head.append(("Noise from", "operating-system entropy" if secure else "A SEED: NOT PRIVATE"))
@@ -66,8 +70,9 @@ def _promise(card: Mapping[str, Any]) -> list[str]:
         "add-remove": f"with your {unit} and without it",
     }[relation]
     factor = _times(card["attacker"]["odds_factor"])
+    results = "every set of results" if promise["kind"] == "ex-ante" else "this result"
     text = [
-        f"Run on the data {pair}, the program gives every set of results with nearly the same "
+        f"Run on the data {pair}, the program gives {results} with nearly the same "
         f"probability: the two differ by at most a factor e^epsilon = {factor}"
         + (f", plus delta = {promise['delta']:.3g}." if promise["delta"] > 0 else ".")
     ]
@@ -78,6 +83,8 @@ def _promise(card: Mapping[str, Any]) -> list[str]:
         else "The promise was known only after the run (ex-post): it is the cost of this "
         "particular output and must not be read as fixed in advance."
     )
+    if promise["reserved"] is not None:
+        text.append("What was reserved was fixed in advance, and no output could cost more.")
     return text
 
 
