@@ -1,10 +1,25 @@
-"""This library's estimator with its defaults; nothing is tuned but the relation and delta."""
+"""This library's estimator: its defaults, or a descent with the settings of a peer's."""
 
 import numpy as np
 from protocol import budget, serve
 
 import discreet
 from discreet import Bounds, PrivateLogisticRegression
+from discreet.algorithms import NoisyGradient
+
+
+def descent(setting, n):
+    """Return full-batch descent that goes as far as the peer's; its length is then fitted."""
+    effective = setting["step_size"] / (1.0 - setting["momentum"])
+    return NoisyGradient(
+        steps=setting["steps"],
+        step=effective / n,
+        momentum=setting["momentum"],
+        clip=setting["clip"],
+        rule="smooth",
+        output="weighted",
+        looks=setting["steps"] // 25,
+    )
 
 
 def fit(X, y, noise, setting, seed):
@@ -15,6 +30,7 @@ def fit(X, y, noise, setting, seed):
         delta=delta,
         bounds=Bounds(row_norm=1.0, classes=(0, 1)),
         neighbours=setting["neighbours"],
+        algorithm=descent(setting, len(X)) if "steps" in setting else "auto",
         fit_intercept=False,
         random_state=seed,
     )
