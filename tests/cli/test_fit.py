@@ -192,6 +192,13 @@ def replaced(old, new):
         (replaced("[columns]", "row_norm = -1\n[columns]"), "row_norm must be finite"),
         (replaced("[columns]", 'neighbours = "add-remove"\n[columns]'), "n_rows = ..."),
         (replaced("[columns]", 'missing = "drop"\n[columns]'), "missing must be one of"),
+        (replaced("rich =", 'missing = "blank"\nrich ='), "'missing' stands below [columns]"),
+        (
+            lambda folder: (folder / "schema.toml").write_text(
+                '[columns]\nrich = { categories = ["no", "yes"] }\n'
+            ),
+            "Add the features under [columns]",
+        ),
         (replaced("rich =", "poor ="), "The schema declares no column 'rich'"),
         (replaced("age =", "wage ="), "data.csv has no column 'wage'"),
         (replaced("[columns]", "]["), "schema.toml: "),
@@ -228,7 +235,7 @@ def replaced(old, new):
         ),
         (
             lambda folder: (folder / "data.csv").write_text(f'age,hours,job,rich\n"{SECRET}"x,1\n'),
-            "cannot be read as comma-separated text",
+            "cannot be read as comma-separated text: perhaps a quotation mark",
         ),
     ],
 )
@@ -241,6 +248,18 @@ def test_refusals_are_one_clean_line(folder, run, damage, message):
     assert err.count("\n") == 1
     assert out == ""
     assert not (folder / "model.json").exists()
+
+
+def test_a_column_may_have_the_name_of_a_key(folder, run, rows):
+    replaced("hours =", "missing =")(folder)
+    rows[0][2] = "missing"
+    save(folder / "data.csv", rows)
+    assert run(FIT)[0] == 0
+
+
+def test_one_row_is_counted_as_one(folder, run, rows):
+    save(folder / "data.csv", rows[:2])
+    assert "  1 row\n" in run(FIT)[2]
 
 
 def test_file_without_header_shows_no_row(folder, run, rows):

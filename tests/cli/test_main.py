@@ -28,6 +28,21 @@ def test_every_option_has_help(module):
     assert all(action.help for action in parser._actions)
 
 
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        ("plan", "a wrong name lists all (default: auto)"),
+        ("fit", "a wrong name lists all (default: auto)"),
+        ("accuracy-first", "see below (default: excess-risk)"),
+        ("demo", "private fits per epsilon (default: 15)"),
+    ],
+)
+def test_help_tells_defaults(verb, said, capsys):
+    assert main([verb, "--help"]) == 0
+    shown = "".join(capsys.readouterr().out.split())  # lines may break within a word
+    assert said.replace(" ", "") in shown
+
+
 def test_main_help_names_every_verb_and_the_exit_codes(capsys):
     assert main(["--help"]) == 0
     out = capsys.readouterr().out

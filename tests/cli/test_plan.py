@@ -5,6 +5,7 @@ import pytest
 from discreet import Bounds, PrivateLogisticRegression
 
 PLAN = "plan --rows 20000 --features 12 --epsilon 1 --row-norm 1"
+SCHEMA = "plan --schema schema.toml --target rich --rows 9 --epsilon 1"
 
 
 @pytest.mark.parametrize("model", ["logistic", "svm", "ridge", "huber", "elastic-net"])
@@ -92,9 +93,25 @@ def test_weak_budgets_are_cautioned_about(run):
         ("plan --rows 10 --features 2 --row-norm 1 --epsilon 0", "epsilon must be finite"),
         ("plan --rows 9 --features 2 --row-norm 1 --epsilon 1 --classes 1", "two different"),
         ("plan --schema schema.toml --rows 9 --epsilon 1", "--target is not set"),
+        (f"{SCHEMA} --row-norm 1", "--row-norm does not go with --schema"),
+        (f"{SCHEMA} --features 3", "--features does not go with --schema"),
+        (f"{SCHEMA} --classes 2", "--classes does not go with --schema"),
+        (f"{PLAN} --target rich", "Give --schema too"),
+        (f"{PLAN} --model ridge --classes 3", "--classes does not go with --model ridge"),
     ],
 )
 def test_refusals(folder, run, line, message):
     code, _, err = run(line)
     assert code == 1
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("budget", "blamed"), [("1e-30 --delta 0", "epsilon"), ("1 --delta 1e-290", "delta")]
+)
+def test_a_budget_too_small_to_be_split_is_blamed_and_not_its_parts(run, budget, blamed):
+    by = "--model logistic --algorithm objective-perturbation"
+    code, _, err = run(f"{PLAN.replace('--epsilon 1', f'--epsilon {budget}')} {by}")
+    assert code == 1
+    assert f"{blamed} is too small to be split" in err
+    assert "Got" not in err

@@ -204,6 +204,8 @@ def test_refusals() -> None:
         AccuracyFirst(RIDGE, metric="error-rate").plan(2, N)
     with pytest.raises(Incompatible, match="private estimator"):
         AccuracyFirst("ridge").fit(X, LABEL)  # type: ignore[arg-type]
+    with pytest.raises(Incompatible, match="around the last step"):
+        AccuracyFirst("ridge").plan(2, N)  # type: ignore[arg-type]
     with pytest.raises(InvalidData, match="declared"):
         AccuracyFirst(LOGISTIC).fit(X[:2], ["low", "c"])
     three = clone(LOGISTIC).set_params(bounds=Bounds(features=(0, 10), classes=("a", "b", "c")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,15 @@ from discreet import (
     UndeclaredBounds,
     load,
 )
-from discreet.algorithms import BoltOn, ObjectivePerturbation, OutputPerturbation
-from discreet.errors import DiscreetError, InvalidData, InvalidParameter, MissingBound
+from discreet.algorithms import BoltOn, NoisyGradient, ObjectivePerturbation, OutputPerturbation
+from discreet.errors import (
+    BudgetTooSmall,
+    DiscreetError,
+    Incompatible,
+    InvalidData,
+    InvalidParameter,
+    MissingBound,
+)
 from discreet.regularizers import L1
 from discreet.sets import L2Ball
 
@@ -109,13 +117,42 @@ def test_an_absurd_budget_is_planned_or_refused_in_words(kind: type) -> None:
         said, guarantee = "", None
         try:
             guarantee = make(kind, epsilon=epsilon, delta=delta).plan(3, 60).guarantee
-        except InvalidParameter as refusal:
+        except (BudgetTooSmall, InvalidParameter) as refusal:
             said = str(refusal)
         if guarantee is None:
             assert "er epsilon" in said or "epsilon must lie" in said
         else:
             assert (guarantee.epsilon, guarantee.delta) == (epsilon, delta)
             assert guarantee.event.delta(epsilon) <= delta * (1 + 1e-9) + 1e-15
+
+
+@EVERY
+@pytest.mark.parametrize("algorithm", ["auto", *discreet.algorithms.ALGORITHMS])
+def test_a_refusal_quotes_no_budget_but_the_one_passed(kind: type, algorithm: str) -> None:
+    """Budgets are split inside, between classes, stages and steps."""
+    known = {0.0, 1e-30, 1e-290, 1e12, 1.0, 64.0, 1024.0}  # limits that the messages give
+    for epsilon, delta in ((1e-30, 0.0), (1e-29, 1e-290), (1.0, 1e-290), (1e-20, 1e-100)):
+        model = make(kind, epsilon=epsilon, delta=delta, algorithm=algorithm)
+        if kind in CLASSIFIERS:
+            model.set_params(bounds=Bounds(row_norm=1.0, classes=(0, 1, 2)))
+        said = ""
+        try:
+            model.plan(3, 60).guarantee  # noqa: B018
+        except (BudgetTooSmall, InvalidParameter) as refusal:
+            said = str(refusal)
+        except Incompatible:
+            pass  # does not go together at any budget
+        numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", said)
+        assert {float(n) for n in numbers} <= known | {epsilon, delta}, said
+
+
+def test_a_fit_says_that_a_budget_is_too_small_to_be_split() -> None:
+    X, y = load_iris(return_X_y=True)
+    bounds = Bounds(features=(0, 8), classes=(0, 1, 2))
+    for budget, blamed in (((1e-30, 1e-6), "epsilon"), ((1.0, 1e-290), "delta")):
+        model = PrivateLinearSVC(epsilon=budget[0], delta=budget[1], bounds=bounds)
+        with pytest.raises(BudgetTooSmall, match=f"{blamed} is too small to be split"):
+            model.fit(X, y)
 
 
 def test_multinomial_and_one_against_the_rest() -> None:
@@ -221,6 +258,40 @@ def test_undeclared_bounds_warn_without_looking_at_the_data(kind: type) -> None:
         texts.append([str(w.message) for w in caught])
     assert texts[0] == texts[1]
     assert any("row_norm" in text for text in texts[0])
+
+
+def test_the_warning_shows_how_to_declare_what_is_missing() -> None:
+    for bounds, example in (
+        (None, r"Bounds\(features=\[.*\], label=\(0, 10\)\)\.$"),
+        (Bounds(features=(-1, 1)), r"Bounds\(label=\(0, 10\)\)\.$"),
+        (Bounds(label=(-1, 1)), r"Bounds\(features=\[\(0, 120\), \(40, 200\)\]\)\.$"),
+    ):
+        with pytest.warns(UndeclaredBounds, match=example):
+            PrivateRidge(bounds=bounds).plan(2, 100)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"constraint": "l2"}, r"constraint must be a set of discreet\.sets.* Got str"),
+        ({"regularizer": "l1"}, r"regularizer must be a penalty of .* Got str"),
+    ],
+)
+def test_penalties_by_name_are_refused_with_what_to_pass(
+    setting: dict[str, Any], message: str
+) -> None:
+    for kind in (PrivateLogisticRegression, PrivateRidge):
+        model = kind(bounds=Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)), **setting)
+        with pytest.raises(InvalidParameter, match=message):
+            model.plan(2, 100)
+
+
+def test_the_l1_share_lies_between_0_and_1() -> None:
+    bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    for share in (0.0, 1.0):
+        PrivateElasticNet(l1_ratio=share, bounds=bounds).plan(2, 100)
+    with pytest.raises(InvalidParameter, match="must lie between 0 and 1"):
+        PrivateElasticNet(l1_ratio=2.0, bounds=bounds).plan(2, 100)
 
 
 def test_warnings_point_at_the_line_that_called() -> None:
@@ -478,3 +549,27 @@ def test_many_features_and_classes() -> None:
     bounds = Bounds(row_norm=5.0, classes=range(4))
     model = PrivateLogisticRegression(epsilon=100.0, bounds=bounds, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.4
+
+
+def test_an_algorithm_is_an_instance_not_its_class() -> None:
+    X, y = np.zeros((20, 2)), np.arange(20) % 2
+    bounds = Bounds(features=(0, 1), classes=(0, 1))
+    with pytest.raises(InvalidParameter, match="instance of one"):
+        PrivateLogisticRegression(algorithm=NoisyGradient, bounds=bounds).fit(X, y)
+
+
+def test_rows_in_the_place_of_a_number_are_not_quoted() -> None:
+    X = np.array([[0.123456, 0.654321]])
+    with pytest.raises(InvalidParameter, match=r"Got ndarray instead\.$"):
+        PrivateRidge(bounds=Bounds(features=(0, 1), label=(0, 1))).plan(X)
+
+
+def test_no_ridge_may_be_asked_for() -> None:
+    """The least strength that the proof needs is added all the same."""
+    X, y = np.linspace(0, 1, 40).reshape(20, 2), np.linspace(0, 1, 20)
+    bounds = Bounds(features=(0, 1), label=(0, 1))
+    for alpha in (0.0, 1e-9):
+        model = PrivateRidge(
+            alpha=alpha, bounds=bounds, algorithm="objective-perturbation", random_state=0
+        )
+        assert np.isfinite(model.fit(X, y).coef_).all()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import discreet
@@ -63,6 +64,9 @@ BAD: dict[str, tuple[Any, Any]] = {
     "labels in two columns": (X, np.column_stack([Y, Y])),
     "text as a label": (X, np.where(Y == 0, "Ada Lovelace", "1").astype(object)),
     "a strange label": (X, np.where(np.arange(ROWS) == 5, 271828, Y)),
+    "a missing label": (X, [None, *Y[1:]]),
+    "labels of two types": (X, np.array(["Ada Lovelace", *Y[1:]], dtype=object)),
+    "days": (np.datetime64("2000-01-01") + np.arange(2 * ROWS).reshape(ROWS, 2), Y),
 }
 
 
@@ -110,6 +114,9 @@ def test_rows_are_not_counted_where_there_is_no_column() -> None:
     assert "8317" not in str(caught.value)
 
 
+DAYS = pd.Series(pd.date_range("2000-01-01", periods=ROWS))
+TEXT = pd.DataFrame({"a": X[:, 0], "b": "Ada", "c": "Lovelace", "d": Y == 0})
+
 ADVICE: dict[str, tuple[Any, Any, str]] = {
     "NaN": (spoilt(np.nan, float), Y, "^X has a missing or non-finite value .* fixed rule"),
     "infinity": (spoilt(np.inf, float), Y, "^X has a missing or non-finite value"),
@@ -117,6 +124,23 @@ ADVICE: dict[str, tuple[Any, Any, str]] = {
     "no rows": (X[:0], Y[:0], "^X has no rows"),
     "a series": (pd.Series(X[:, 0]), Y, "^Expected 2D array.*to_frame"),
     "beyond float64": (spoilt(10**400), Y, "real numbers only"),
+    "a missing label": (X, [None, *Y[1:]], "^y has a missing or non-finite value"),
+    "days": (pd.DataFrame({"a": DAYS, "b": Y}), Y, "^X holds dates or durations.*fixed rule"),
+    "nothing but days": (pd.DataFrame({"a": DAYS}), Y, "^X holds dates or durations"),
+    "days in polars": (pl.DataFrame({"a": list(DAYS)}), Y, "^X holds dates or durations"),
+    "days as labels": (X, DAYS, "^y holds dates or durations"),
+    "text": (TEXT, Y, r"Not of a number type: 'b', 'c'\.$"),
+    "text in polars": (pl.DataFrame(TEXT.to_dict("list")), Y, r"type: 'b', 'c'\.$"),
+    "many columns of text": (
+        pd.DataFrame({f"c{j}": ["x"] * ROWS for j in range(9)}),
+        Y,
+        r"'c7', \.\.\.\.$",
+    ),
+    "sparse without zeros": (
+        pd.DataFrame(X).astype(pd.SparseDtype(float)),
+        Y,
+        "fill value 0",
+    ),
 }
 
 
@@ -127,6 +151,45 @@ def test_refusals_give_advice_of_this_library(case: str) -> None:
         PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1))).fit(rows, labels)
     assert "imputer" not in str(caught.value)
     assert "shape=" not in str(caught.value)
+
+
+UNLIKE: dict[str, Any] = {
+    "None": ["no", None],
+    "NaN": pd.Series(["no", "yes"]).where([True, False]),
+    "two types": np.array(["no", 7], dtype=object),
+    "null in polars": pl.Series(["no", None]),
+}
+
+
+@pytest.mark.parametrize("case", UNLIKE)
+def test_classes_that_are_missing_or_mixed_are_told_apart_from_wrong_ones(case: str) -> None:
+    model = discreet.PrivateLinearSVC(bounds=Bounds(features=(-1, 1), classes=("no", "yes")))
+    with pytest.raises(InvalidData, match="label of y is missing"):
+        model.fit(X[:2], UNLIKE[case])
+
+
+def test_a_missing_text_label_is_no_matter_of_numbers() -> None:
+    model = discreet.PrivateLinearSVC(bounds=Bounds(features=(-1, 1), classes=("no", "yes")))
+    with pytest.raises(InvalidData, match="missing"):
+        model.fit(X[:2], pd.Series(["no", None], dtype="string"))
+
+
+def test_columns_named_by_text_and_numbers_are_told_so() -> None:
+    with pytest.raises(TypeError, match="all input features have string names"):
+        PrivateRidge(bounds=Bounds(features=(-1, 1))).fit(pd.DataFrame(X, columns=["a", 1]), Y)
+
+
+def test_columns_of_one_name_are_told_so() -> None:
+    from sklearn.linear_model import Ridge
+
+    twice = pd.DataFrame(X, columns=["a", "a"])
+    try:
+        Ridge().fit(twice, Y)
+    except ValueError:
+        with pytest.raises(InvalidData, match="several columns of one name"):
+            PrivateRidge(bounds=Bounds(features=(-1, 1))).fit(twice, Y)
+    else:
+        pytest.skip("this scikit-learn takes them")
 
 
 def test_a_median_of_a_series_is_told_about_columns() -> None:

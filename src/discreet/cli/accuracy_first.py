@@ -55,13 +55,16 @@ def add(verbs: Any) -> None:
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
     parser.add_argument(
-        "--accuracy", type=float, required=True, help="the value to be met; smaller is better"
+        "--accuracy",
+        type=float,
+        required=True,
+        help="error that --metric may have at most; smaller is better",
     )
     parser.add_argument(
         "--metric",
         choices=METRICS,
         default="excess-risk",
-        help="what --accuracy is about, see below",
+        help="what --accuracy is about, see below (default: %(default)s)",
     )
     parser.add_argument("--max-epsilon", type=float, required=True, help="cap that is reserved")
     parser.add_argument(

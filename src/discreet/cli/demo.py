@@ -69,7 +69,9 @@ def add(verbs: Any) -> None:
         metavar="E",
         help="budgets to compare (default: 0.1 0.3 1 3 10)",
     )
-    parser.add_argument("--fits", type=int, default=15, help="private fits per epsilon")
+    parser.add_argument(
+        "--fits", type=int, default=15, help="private fits per epsilon (default: 15)"
+    )
     parser.add_argument("--seed", type=int, help="repeatable, and therefore NOT private")
     parser.set_defaults(run=run)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.cli.files import check_outputs, say, write_json
 from discreet.cli.models import MODELS, build
-from discreet.cli.parser import add_budget
+from discreet.cli.parser import ALGORITHM_HELP, add_budget
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidData
 
@@ -59,7 +59,7 @@ def add(verbs: Any) -> None:
         choices=list(MODELS),
         help="default: logistic for a target with categories, ridge for one with a range",
     )
-    parser.add_argument("--algorithm", default="auto", help="by name; default: auto")
+    parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     parser.add_argument("--seed", type=int, help="for tests only: the result is NOT private")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)
@@ -120,7 +120,7 @@ def _read(path: Path, schema: Schema, target: str, progress: Any) -> tuple[Any, 
         total += len(block.good)
         # privacy: under add-remove the number of rows is secret, so it is not shown
         if schema.neighbours != "add-remove":
-            progress(f"  {total:,} rows")
+            progress(f"  {total:,} row{'s' * (total != 1)}")
     if not any(map(len, parts)):
         raise InvalidData(f"{path} has no row that can be used.")
     return np.vstack(parts), np.concatenate(labels), total

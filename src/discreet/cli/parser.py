@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+ALGORITHM_HELP = "such as noisy-gradient; a wrong name lists all (default: auto)"
+
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' \(choose from (?P<options>.*)\)")
 
 

@@ -202,7 +202,10 @@ class Schema:
         self.column(target)
         found = tuple(c for c in self.columns if c.name != target)
         if not found:
-            raise InvalidParameter("The schema declares no column besides the target.")
+            raise InvalidParameter(
+                "The schema declares no column besides the target. Add the features under "
+                "[columns]."
+            )
         return found
 
     def bounds(self, target: str) -> Bounds:
@@ -220,6 +223,11 @@ class Schema:
 
 
 def _column(name: str, facts: Any) -> Column:
+    if name in _KEYS and not isinstance(facts, Mapping):
+        raise InvalidParameter(
+            f"{name!r} stands below [columns], where it is read as a column. Move it above that "
+            "line."
+        )
     if not isinstance(facts, Mapping) or set(facts) not in ({"range"}, {"categories"}):
         raise InvalidParameter(
             f"Column {name!r} needs either range = [low, high] or categories = [...], and "

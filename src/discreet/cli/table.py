@@ -87,10 +87,16 @@ def _text_blocks(path: Path, names: Sequence[str]) -> Iterator[list[tuple[str | 
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from _columns(file, path, names)
-    except (csv.Error, UnicodeDecodeError):
+    except UnicodeDecodeError:
+        # privacy: the original message quotes the byte it stopped at
+        raise InvalidData(
+            f"{path} cannot be read as text in UTF-8. Save it in that encoding."
+        ) from None
+    except csv.Error:
         # privacy: the original message may quote the line it stopped at
         raise InvalidData(
-            f"{path} cannot be read as comma-separated text in UTF-8. Save it in that form."
+            f"{path} cannot be read as comma-separated text: perhaps a quotation mark is not "
+            "closed or stands inside a cell. Save it as CSV again."
         ) from None
 
 

@@ -131,6 +131,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             Public shape of the data; under ``add-remove`` the estimator's own
             ``n_rows`` is used.
         """
+        self._check_inner()
         integer("n_features", n_features)
         inner = self.estimator
         bounds = inner._declared_bounds(n_features)
@@ -139,6 +140,13 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
                 check_two(np.unique(np.asarray(bounds.classes)))
             bounds = replace(bounds, classes=(0, 1))
         return self._plan(self._task(inner, bounds, n_features, n_rows))
+
+    def _check_inner(self) -> None:
+        if not isinstance(self.estimator, LinearModel):
+            raise Incompatible(
+                "AccuracyFirst needs a private estimator of this library, a linear one. In a "
+                "Pipeline put it around the last step, not around the Pipeline."
+            )
 
     def _task(
         self, inner: LinearModel, bounds: Bounds, n_features: int, n_rows: int | None
@@ -190,8 +198,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             With ``status_``, ``guarantee_``, ``outcome_``, ``summary_`` and, if
             one was released, the model ``estimator_``.
         """
-        if not isinstance(self.estimator, LinearModel):
-            raise Incompatible("AccuracyFirst needs a private estimator of this library.")
+        self._check_inner()
         self._forget()
         inner: LinearModel = clone(self.estimator)
         X, y = inner._validated(X, y)

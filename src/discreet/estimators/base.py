@@ -86,7 +86,7 @@ class PrivateEstimator(Fitted, Portable):
         if self._labels == "classes":
             count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
             bounds = replace(bounds, classes=tuple(range(count)))
-            budget = Budget(budget.epsilon / fits, budget.delta / fits)
+            budget = budget.part(budget.epsilon / fits, budget.delta / fits)
         return self._plan(self._problem(bounds, n_features, n_rows), budget)
 
     def _budget(self) -> Budget:
@@ -103,18 +103,20 @@ class PrivateEstimator(Fitted, Portable):
 
     def _completed(self, bounds: Bounds, n_features: int) -> Bounds:
         """Fill what is undeclared with fixed public defaults, and say so."""
-        missing = []
+        missing, examples = [], []
         if bounds.row_norm is None and bounds.features is None:
             bounds, meaning = self._undeclared_rows(bounds, n_features)
             missing.append(meaning)
+            examples.append("features=[(0, 120), (40, 200)]")
         if self._labels == "real" and bounds.label is None:
             bounds = replace(bounds, label=DEFAULT_LABEL)
             missing.append(f"label (labels are clipped to {DEFAULT_LABEL})")
+            examples.append("label=(0, 10)")
         if missing:
             warn_caller(
                 f"{type(self).__name__}: bounds does not declare {'; '.join(missing)}. Noise is "
                 "scaled to these bounds and they are never read from the data. Declare them "
-                "from public knowledge, e.g. bounds=Bounds(features=[(0, 120), (40, 200)]).",
+                f"from public knowledge, e.g. bounds=Bounds({', '.join(examples)}).",
                 UndeclaredBounds,
             )
         return bounds

@@ -15,6 +15,7 @@ from discreet.accounting.events import Composed
 from discreet.algorithms import Algorithm, Plan, Problem, choose
 from discreet.checks import nonnegative, positive
 from discreet.data import ArraySource
+from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, promising_little
 from discreet.estimators.classes import read_classes
 from discreet.estimators.reading import read_rows
@@ -98,10 +99,24 @@ class Penalised(LinearModel):
     constraint: ConvexSet | None = None
 
     def _regularizer(self, n_rows: int | None) -> Regularizer:
-        return self.regularizer or Zero()
+        if self.regularizer is None:
+            return Zero()
+        if not isinstance(self.regularizer, Regularizer):
+            raise InvalidParameter(
+                "regularizer must be a penalty of discreet.regularizers, such as "
+                f"L1(strength=1.0). Got {type(self.regularizer).__name__} instead."
+            )
+        return self.regularizer
 
     def _constraint(self) -> ConvexSet:
-        return self.constraint or AllSpace()
+        if self.constraint is None:
+            return AllSpace()
+        if not isinstance(self.constraint, ConvexSet):
+            raise InvalidParameter(
+                "constraint must be a set of discreet.sets, such as L2Ball(radius=1.0). "
+                f"Got {type(self.constraint).__name__} instead."
+            )
+        return self.constraint
 
 
 class Ridged(LinearModel):
@@ -141,7 +156,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         n_classes, fits = self._fits(len(self.classes_))
         targets = [index] if fits == 1 else [(index == k).astype(np.int64) for k in range(fits)]
         budget, random = self._budget(), as_randomness(self.random_state)
-        share = Budget(budget.epsilon / fits, budget.delta / fits)
+        share = budget.part(budget.epsilon / fits, budget.delta / fits)
         encoded = replace(bounds, classes=tuple(range(n_classes)))
         problem = self._problem(encoded, X.shape[1], X.shape[0])
         plan = self._plan(problem, share)

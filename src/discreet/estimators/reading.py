@@ -21,6 +21,7 @@ _HARMLESS = (
     "Input ",
     "X has ",
     "The feature names ",
+    "Feature names are only supported",  # ... if all are text
     "Sparse data was passed",
     "float() argument must be ",
     "This ",  # ... estimator requires y to be passed
@@ -36,6 +37,15 @@ _TWO = (
     "X.reshape(-1, 1) for a single feature, or X.to_frame() for a series."
 )
 
+_DATES = (
+    "{} holds dates or durations. Turn them into numbers by a fixed rule, such as days since a "
+    "fixed day, and declare the range of these."
+)
+_UNLIKE = (
+    "Unknown label type: a label of y is missing (NaN or None), labels differ in type, or numbers "
+    "are held as objects. Give every row a label, all of one type."
+)
+
 _GISTS = {
     "Input X contains": _MISSING.format("X"),
     "Input y contains": _MISSING.format("y"),
@@ -45,10 +55,16 @@ _GISTS = {
     "Expected a 2-dimensional": _TWO,
     "Found input": "X and y have inconsistent numbers of samples.",
     "y should be": "y should be a 1d array with one label per row.",
+    "Expected unique column names": "X has several columns of one name. Rename or drop them.",
+    "fill value must be 0": "A sparse data frame needs the fill value 0, or pass dense columns.",
+    "Input contains": _UNLIKE,
+    "boolean value of NA is ambiguous": "X or y has a missing value (NA). Fill it by a fixed rule.",
 }
 """What is said instead, by how the original begins."""
 
 _OTHERWISE = "X and y must hold real numbers only, in arrays of one shape. Encode other columns."
+_NAMED = 8
+"""How many columns a message names at most."""
 
 
 def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
@@ -71,10 +87,15 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     if options.get("reset", True):
         # privacy: weights of one fit must never stand beside the guarantee of another.
         estimator._forget()
+    numeric = rows if options.get("y_numeric") else rows[:1]
+    for name, given in zip("Xy", numeric, strict=False):
+        # They would count nanoseconds, all beyond any range.
+        if any(map(_is_time, _types(given))):
+            raise InvalidData(_DATES.format(name))
     try:
         # privacy: a sum over huge values overflows, and a warning would tell that there are some.
         with np.errstate(all="ignore"):
-            return validate_data(estimator, *rows, **options)
+            read = validate_data(estimator, *rows, **options)
     except (ValueError, TypeError, OverflowError) as error:
         said = str(error)
         for start, gist in _GISTS.items():
@@ -86,7 +107,39 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         if said.startswith(_HARMLESS):
             raise
         # privacy: the original message may quote rows.
-        raise InvalidData(_OTHERWISE) from None
+        raise InvalidData(_OTHERWISE + _columns_to_encode(rows[0])) from None
+    if len(numeric) > 1 and not np.isfinite(read[1]).all():
+        # A None among objects passes as finite and turns into NaN afterwards.
+        raise InvalidData(_MISSING.format("y"))
+    return read
+
+
+def _types(data: Any) -> list[Any]:
+    """Return the types of the columns of a data frame, or the one type of an array."""
+    found: Any = getattr(data, "dtypes", getattr(data, "dtype", None))
+    return list(found) if hasattr(found, "__iter__") else [found]
+
+
+def _is_time(kind: Any) -> bool:
+    if hasattr(kind, "is_temporal"):  # polars
+        return bool(kind.is_temporal())
+    return getattr(kind, "kind", "") in ("M", "m")
+
+
+def _columns_to_encode(X: Any) -> str:
+    """Say which columns of a data frame are of no number type; names and types are public."""
+    types = dict(zip(getattr(X, "columns", ()), _types(X), strict=False))
+    named = [repr(str(name)) for name, kind in types.items() if not _is_number(kind)]
+    if not named:
+        return ""
+    more = ["..."] if len(named) > _NAMED else []
+    return f" Not of a number type: {', '.join(named[:_NAMED] + more)}."
+
+
+def _is_number(kind: Any) -> bool:
+    if hasattr(kind, "is_numeric"):  # polars
+        return bool(kind.is_numeric()) or str(kind) == "Boolean"
+    return getattr(kind, "kind", "") in ("b", "i", "u", "f")
 
 
 def check_labels(y: Any) -> None:
@@ -94,7 +147,14 @@ def check_labels(y: Any) -> None:
 
     >>> check_labels(np.array(["no", "yes"]))
     """
-    with warnings.catch_warnings():
-        # privacy: a warning that few rows share a class is an answer about the rows.
-        warnings.simplefilter("ignore")
-        check_classification_targets(y)
+    try:
+        with warnings.catch_warnings():
+            # privacy: a warning that few rows share a class is an answer about the rows.
+            warnings.simplefilter("ignore")
+            check_classification_targets(y)
+        if np.asarray(y).dtype == object:
+            np.unique(y)  # refuses labels that cannot be put in order
+    except (TypeError, ValueError) as error:
+        if str(error).startswith("Unknown label type: continuous"):
+            raise
+        raise InvalidData(_UNLIKE) from None

@@ -13,8 +13,8 @@ from dataclasses import replace
 from discreet.accounting import Budget
 from discreet.algorithms import Plan, Problem, choose
 from discreet.algorithms.base import rows_against_noise
-from discreet.checks import between, positive
-from discreet.errors import MissingBound
+from discreet.checks import nonnegative, positive
+from discreet.errors import InvalidParameter, MissingBound
 from discreet.estimators.linear import Chosen, Penalised, PrivateRegressor, Ridged
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Squared
@@ -143,7 +143,9 @@ class PrivateElasticNet(Chosen, PrivateRegressor):
                 "size."
             )
         alpha = n_rows * positive("alpha", self.alpha)
-        ratio = between("l1_ratio", self.l1_ratio, -1e-300, 1.0 + 1e-15)
+        ratio = nonnegative("l1_ratio", self.l1_ratio)
+        if ratio > 1.0:
+            raise InvalidParameter(f"l1_ratio must lie between 0 and 1. Got {ratio!r} instead.")
         return ElasticNet(l1=alpha * ratio, l2=alpha * (1.0 - ratio))
 
 
