@@ -28,6 +28,7 @@ from discreet.errors import InvalidParameter
 @pytest.mark.parametrize(
     ("classes", "match"),
     [
+        (("a", 1), "all text or all numbers"),
         ("yes", "list of labels"),
         (b"yes", "list of labels"),
         (3, "list of labels"),

@@ -77,6 +77,8 @@ def _labels(value: object) -> tuple[Any, ...]:
         raise InvalidParameter("classes must not hold missing values. Give them a label instead.")
     if len(set(labels)) != len(labels) or len(labels) < 2:
         raise InvalidParameter("classes must hold at least two different labels.")
+    if len({isinstance(c, str) for c in labels}) > 1:
+        raise InvalidParameter("classes must be all text or all numbers, as labels are.")
     return labels
 
 

@@ -157,6 +157,11 @@ def test_reserves_of_ex_post_guarantees() -> None:
                           "reserved": (2.0, 0.0)} | change))  # fmt: skip
 
 
+def test_only_guarantees_compose() -> None:
+    with pytest.raises(InvalidParameter, match="Got str instead"):
+        guarantee().compose("a model")  # type: ignore[arg-type]
+
+
 def test_different_relations_do_not_compose() -> None:
     with pytest.raises(Incompatible, match="neighbours"):
         guarantee().compose(guarantee(neighbours="replace-one"))

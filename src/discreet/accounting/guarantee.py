@@ -217,6 +217,12 @@ class Guarantee:
         before it ran; the reserves add up too.
         """
         parts = (self, *others)
+        for part in parts:
+            if not isinstance(part, Guarantee):
+                raise InvalidParameter(
+                    "Guarantees are composed with guarantees, of a model its guarantee_. Got "
+                    f"{type(part).__name__} instead."
+                )
         for name in ("neighbours", "unit"):
             if len({getattr(p, name) for p in parts}) > 1:
                 raise Incompatible(
