@@ -79,7 +79,7 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize(
     ("example", "shows"),
     [
-        ("logistic.py", ["epsilon = 1, delta = 1e-05 per row", "test accuracy "]),
+        ("logistic.py", ["epsilon = 1, delta = 1e-05 per row", r"test accuracy (0\.[6-9]|1\.00)"]),
         ("ridge.py", ["gaussian noise scale", "epsilon   10: R2", "not private:  R2 0."]),
         ("search.py", ["4 fits of epsilon = 0.5 together", "delta = 4e-06", "chosen: "]),
     ],
@@ -87,7 +87,7 @@ def test_links_lead_somewhere(page):
 def test_example_runs_and_shows_its_guarantee(example, shows, capsys):
     runpy.run_path(str(ROOT / "examples" / example), run_name="__main__")
     out = capsys.readouterr().out
-    assert all(text in out for text in shows)
+    assert all(re.search(pattern, out) for pattern in shows)
 
 
 def test_every_example_is_tested():

@@ -158,9 +158,9 @@ def test_caps_at_the_end_of_all_numbers_are_not_rounded_up() -> None:
     assert total[0] != 0.0
 
 
-def test_other_blocks_are_bit_for_bit_the_same() -> None:
+@pytest.mark.parametrize("p", [9, BY_ROW.start])
+def test_other_blocks_are_bit_for_bit_the_same(p: int) -> None:
     rng = np.random.default_rng(3)
-    p = 9
     n = 3 * cache_rows(p) + 11
     X, y = rng.normal(size=(n, p)), rng.choice([-1.0, 1.0], n)
     w, at = rng.normal(size=p), cache_rows(p) + 5
@@ -224,14 +224,14 @@ def test_threads_do_not_change_a_sum(dtype: type) -> None:
         assert all((sums.full(w, 0.5) == plain).all() for _ in range(3))
 
 
-def test_rounding_stays_within_its_bound() -> None:
-    rng = np.random.default_rng(6)
-    n, p = 3000, 3
+@pytest.mark.parametrize("p", [3, BY_ROW.start])
+def test_rounding_stays_within_its_bound(p: int) -> None:
+    rng, n = np.random.default_rng(6), 9000 // p
     X = rng.normal(size=(n, p))
     rows, w = Rows(X, rng.choice([-1.0, 1.0], n)), rng.normal(size=p)
     sums = ClippedSums(rows, Logistic())
     computed = sums.full(w, 1.0)
-    cut = sums._clipped(Logistic().slope(X @ w, rows.y), slice(0, n))
+    cut = sums._clipped(Logistic().slope(sums._margins(X, w), rows.y), slice(0, n))
     exact = [
         sum(Fraction(c) * Fraction(x) for c, x in zip(cut, X[:, j], strict=True)) for j in range(p)
     ]

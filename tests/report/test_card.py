@@ -154,19 +154,22 @@ def test_ranges_stand_beside_their_own_columns():
     assert "names:" not in text
 
 
-def test_models_that_stopped_early_have_a_card():
+@pytest.mark.parametrize(("metric", "met"), [("excess-risk", True), ("error-rate", False)])
+def test_models_that_stopped_early_have_a_card(metric, met):
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(2000, 1))
+    y = (X[:, 0] > 0.5).astype(int) if met else rng.integers(0, 2, 2000)
     model = AccuracyFirst(
         PrivateLogisticRegression(bounds=Bounds(features=(0, 1), classes=(0, 1))),
         target=0.1,
+        metric=metric,
         max_epsilon=8.0,
         method="noise-reduction",
         random_state=0,
-    ).fit(X, (X[:, 0] > 0.5).astype(int))
+    ).fit(X, y)
     text = card_text(model)
     assert "Reserved" in text
-    assert "PrivateLogisticRegression by" in text
+    assert ("PrivateLogisticRegression by" in text) is met is hasattr(model, "estimator_")
 
 
 def test_pipelines_have_no_card_but_their_last_step_does():

@@ -62,9 +62,11 @@ _GISTS = {
 }
 """What is said instead, by how the original begins."""
 
-_OTHERWISE = "X and y must hold real numbers only, in arrays of one shape. Encode other columns."
-_NAMED = 8
-"""How many columns a message names at most."""
+# privacy: one row can decide which column is of no number type, so none is named.
+_OTHERWISE = (
+    "X and y must hold real numbers only, in arrays of one shape. Encode other columns; X.dtypes "
+    "tells which are of no number type."
+)
 
 
 def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
@@ -107,7 +109,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         if said.startswith(_HARMLESS):
             raise
         # privacy: the original message may quote rows.
-        raise InvalidData(_OTHERWISE + _columns_to_encode(rows[0])) from None
+        raise InvalidData(_OTHERWISE) from None
     if len(numeric) > 1 and not np.isfinite(read[1]).all():
         # A None among objects passes as finite and turns into NaN afterwards.
         raise InvalidData(_MISSING.format("y"))
@@ -124,22 +126,6 @@ def _is_time(kind: Any) -> bool:
     if hasattr(kind, "is_temporal"):  # polars
         return bool(kind.is_temporal())
     return getattr(kind, "kind", "") in ("M", "m")
-
-
-def _columns_to_encode(X: Any) -> str:
-    """Say which columns of a data frame are of no number type; names and types are public."""
-    types = dict(zip(getattr(X, "columns", ()), _types(X), strict=False))
-    named = [repr(str(name)) for name, kind in types.items() if not _is_number(kind)]
-    if not named:
-        return ""
-    more = ["..."] if len(named) > _NAMED else []
-    return f" Not of a number type: {', '.join(named[:_NAMED] + more)}."
-
-
-def _is_number(kind: Any) -> bool:
-    if hasattr(kind, "is_numeric"):  # polars
-        return bool(kind.is_numeric()) or str(kind) == "Boolean"
-    return getattr(kind, "kind", "") in ("b", "i", "u", "f")
 
 
 def check_labels(y: Any) -> None:

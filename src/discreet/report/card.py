@@ -76,8 +76,10 @@ def card_dict(
         "attacker": _attacker_bounds(guarantee),
         "not_protected": list(NOT_PROTECTED),
     }
-    if subject is not guarantee:
-        card["model"] = _model_facts(subject)
+    model = getattr(subject, "estimator_", subject)
+    # A run that met no target has a cost and no model.
+    if hasattr(model, "algorithm_"):
+        card["model"] = _model_facts(model)
     if schema is not None:
         card["schema"] = dict(schema)
     if date is not None:
@@ -102,7 +104,6 @@ def card_text(
 
 
 def _model_facts(model: Any) -> dict[str, Any]:
-    model = getattr(model, "estimator_", model)
     names = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
     facts: dict[str, Any] = {
         "estimator": type(model).__name__,
