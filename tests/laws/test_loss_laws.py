@@ -320,3 +320,15 @@ def test_scalar_slope_is_the_slope(loss: Loss) -> None:
     expected = loss.slope(z, y)
     size = np.maximum(np.abs(expected), loss.offset() * np.abs(expected + y) * 0.5)
     assert (np.abs(found - expected) <= 16 * 2.0**-53 * size + 1e-300).all()
+
+
+@pytest.mark.parametrize("loss", ALL, ids=named)
+def test_slopes_are_an_array_of_their_own(loss: Loss) -> None:
+    """Sums clip slopes in place, which must change neither labels nor later results."""
+    z, y = sample(loss, 50, seed=14)
+    before, labelled, slope = z.copy(), y.copy(), loss.slope(z, y)
+    kept = slope.copy()
+    slope[:] = 0.0
+    assert (z == before).all()
+    assert (y == labelled).all()
+    assert (loss.slope(z, y) == kept).all()

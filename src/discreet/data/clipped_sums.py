@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Self
@@ -171,7 +172,7 @@ class ClippedSums:
         # privacy: a row of weight 0 may go without the product only if it is all zeros.
         plain = bool(((rows.weight == 1.0) | (norms == 0.0)).all())
         self._weight = None if plain else rows.weight
-        self._clip, self._cap = 0.0, self._inverse
+        self._clip, self._cap, self._floor = 0.0, self._inverse, self._inverse
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
         self._patience = PATIENCE if work is None and not shifting else math.inf
@@ -211,6 +212,7 @@ class ClippedSums:
             self._clip, self._cap = clip, positive("clip", clip) * self._inverse
             # privacy: smaller ones may have been rounded up by more than the margin.
             self._cap[self._cap < LEAST_CAP] = 0.0
+            self._floor = -self._cap
         n_rows = self.rows.n_rows if index is None else len(index)
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
@@ -231,16 +233,16 @@ class ClippedSums:
         self, room: Array, blocks: list[slice], index: Index | None, w: Any, count: bool
     ) -> int:
         """Write the sums over blocks into their places and return how many rows were counted."""
-        todo, lock, short = iter(enumerate(blocks)), threading.Lock(), [0] * len(blocks)
+        todo, short = deque(enumerate(blocks)), [0] * len(blocks)
 
         def work() -> None:
-            while True:
-                with lock:
-                    number, block = next(todo, (-1, None))
-                if block is None:
-                    return
-                # privacy: a warning would tell of the rows.
-                with np.errstate(all="ignore"):
+            # privacy: a warning would tell of the rows.
+            with np.errstate(all="ignore"):
+                while True:
+                    try:
+                        number, block = todo.popleft()
+                    except IndexError:
+                        return
                     room[number], short[number] = self._part(block, index, w, count)
 
         helpers = []
@@ -269,9 +271,10 @@ class ClippedSums:
         slope = self.loss.slope(self._margins(X, w), self.rows.y[pick])
         if self._weight is not None:
             slope = (self._weight[pick] * slope.T).T
+        whole = slope.copy() if count else slope
         cut = self._clipped(slope, pick)
         if count:
-            same = cut == slope if w.ndim == 1 else (cut == slope).all(axis=1)
+            same = cut == whole if w.ndim == 1 else (cut == whole).all(axis=1)
             # privacy: a blank row is not counted either way.
             short = int(np.count_nonzero(same & (self.rows.weight[pick] > 0.0)))
         if narrow:
@@ -279,12 +282,13 @@ class ClippedSums:
         return combine(X, cut), short
 
     def _clipped(self, slope: Array, pick: slice | Index) -> Array:
-        """Return slopes whose product with the row has at most the norm of the clip."""
+        """Cut slopes, in place if they are numbers, so that each times its row is in the clip."""
         cap = self._cap[pick]
         if slope.ndim == 1:
-            # privacy: a slope that is not a number ends at the cap too.
-            cut = np.fmin(slope, cap)
-            return np.asarray(np.fmax(cut, -cap, out=cut))
+            # privacy: a slope that is not a number ends at the cap too. Few operations on short
+            # arrays, because threads wait for each other at every one.
+            np.fmin(slope, cap, out=slope)
+            return np.asarray(np.fmax(slope, self._floor[pick], out=slope))
         # privacy: squares below the smallest number are lost, hence the last term.
         size = norms_of(slope) * outwards(slope.shape[1]) + TINY
         # privacy: a longer row is scaled down onto its cap; one that is not finite adds nothing.
