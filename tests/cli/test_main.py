@@ -58,6 +58,8 @@ def test_main_help_names_every_verb_and_the_exit_codes(capsys):
         ("plan --model lgistic --rows 9 --epsilon 1", "Did you mean 'logistic'?"),
         ("plan --rows many --epsilon 1", "--rows"),
         ("fit data.csv --target x --eps 1 --schema s --out m", "--epsilon"),
+        ("fit x.csv --target x --epsilon 1 --schema s --out m --seed -1", "invalid seed value"),
+        ("demo --seed 1.5", "invalid seed value"),
     ],
 )
 def test_wrong_command_lines_leave_with_2(line, message, capsys):

@@ -14,6 +14,7 @@ from typing import Any
 from discreet.cli.files import check_outputs, say, write_json
 from discreet.cli.fit import _read
 from discreet.cli.models import MODELS, build
+from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
 
@@ -83,7 +84,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
-    parser.add_argument("--seed", type=int, help="for tests only: the result is NOT private")
+    add_seed(parser)
     parser.add_argument(
         "--release-last",
         action="store_true",

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from discreet.cli.files import say, write_json
+from discreet.cli.parser import add_seed
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError
 
@@ -72,7 +73,7 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--fits", type=int, default=15, help="private fits per epsilon (default: 15)"
     )
-    parser.add_argument("--seed", type=int, help="repeatable, and therefore NOT private")
+    add_seed(parser)
     parser.set_defaults(run=run)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.cli.files import check_outputs, say, write_json
 from discreet.cli.models import MODELS, build
-from discreet.cli.parser import ALGORITHM_HELP, add_budget
+from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidData
 
@@ -60,7 +60,7 @@ def add(verbs: Any) -> None:
         help="default: logistic for a target with categories, ridge for one with a range",
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
-    parser.add_argument("--seed", type=int, help="for tests only: the result is NOT private")
+    add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)
 

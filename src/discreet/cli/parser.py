@@ -48,3 +48,18 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
         default=1e-6,
         help="failure term, far below 1/rows; 0 for pure epsilon-privacy (default: %(default)g)",
     )
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add ``--seed``."""
+
+    def seed(text: str) -> int:
+        if (number := int(text)) < 0:
+            raise ValueError
+        return number
+
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        help="whole number, 0 or more; for tests only: the result is NOT private",
+    )
