@@ -12,7 +12,7 @@ from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.base import rows_against_noise
 from discreet.algorithms.capping import PLENTY_OF_ROWS
-from discreet.algorithms.early_stopping import FARTHEST, LEAST_RATE, REACH, early_stopping
+from discreet.algorithms.early_stopping import FARTHEST, FLAT, LEAST_RATE, REACH, early_stopping
 from discreet.algorithms.noisy_gradient import NoisyGradientPlan
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
@@ -109,9 +109,27 @@ def test_noise_moves_a_weight_equally_far_whatever_the_sizes(n_rows: int, n_feat
     assert plan.sampler.rate == 1.0
     assert plan.config.step is not None
     moved = plan.config.step * plan.noise.scale * np.sqrt(plan.steps)
+    assert isinstance(plan.problem.loss, CalibratedLogistic)
+    reach = REACH * (1.0 + plan.problem.loss.flat)
     # What is kept for the length is more noise in the steps.
-    assert moved == pytest.approx(REACH * np.sqrt(plan.sums / plan.steps), rel=0.02)
+    assert moved == pytest.approx(reach * np.sqrt(plan.sums / plan.steps), rel=0.02)
     assert plan.output == "mean"
+
+
+def test_slopes_are_flat_where_rows_are_few_for_each_weight_and_nothing_is_an_intercept() -> None:
+    def flat(n_rows: int, n_features: int, intercept: float = 0.0) -> float:
+        task = replace(problem(n_rows, n_features), intercept=intercept)
+        plan = early_stopping(task, Budget(0.5, 1e-6))
+        assert plan is not None
+        assert isinstance(plan.problem.loss, CalibratedLogistic)
+        # Only where the length is fitted anew, because a flat part overstates it.
+        assert plan.problem.loss.flat == 0.0 or plan.config.looks > 0
+        return plan.problem.loss.flat
+
+    assert flat(5_000, 60) == flat(10_000, 120) == FLAT
+    assert 0.0 < flat(10_000, 10) < 0.01
+    assert flat(5_000, 60, 1.0) == 0.0
+    assert flat(50_000, 120) == 0.0
 
 
 def test_columns_are_given_time_once_rows_are_not_few() -> None:

@@ -11,7 +11,11 @@ far as thousands, and batches make them cheap on many rows.
 Where rows are few indeed, how long the weights should be is fitted once more,
 along their direction (:mod:`discreet.algorithms.length`), for a part of the
 budget that falls with the number of weights. With more rows the descent knows
-better: that fit is not of the logistic loss itself.
+better: that fit is not of the logistic loss itself. Since only the direction of
+the descent is kept, its slopes may stay full up to a margin of ``FLAT``: noise
+then hides less of it. That bends the direction a little, and less the more
+weights there are, so it fades where noise is small for each weight; and it would
+overstate an intercept against the other weights, so there must be none.
 
 The longer the descent, the farther noise moves every weight on the way, and
 with it the margins; weights that fit such margins on average are too long. The
@@ -51,6 +55,12 @@ SEEN = 2.0
 
 FEW_ROWS = 400.0
 """Rows against noise below which the length is fitted and weak directions are left alone."""
+
+FLAT = 0.5
+"""Margin up to which slopes stay full there; the reach is longer by the same part."""
+
+FADES = 8.0
+"""Rows against noise, for each weight, from which on they do so less."""
 
 COLUMNS = 0.08
 """The same as ``REACH`` for each weight there is, where rows are not few."""
@@ -94,14 +104,18 @@ def early_stopping(
     (500, 0.04, None)
     """
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm
-    surrogate = capped(problem, budget)
-    if n is None or surrogate is None:
+    if n is None:
         return None
     ratio = rows_against_noise(problem, budget)
+    few = ratio < FEW_ROWS
+    flat = FLAT * min(1.0, (FADES * p / ratio) ** 4) if few and problem.intercept == 0.0 else 0.0
+    surrogate = capped(problem, budget, flat=flat)
+    if surrogate is None:
+        return None
     root = math.sqrt(p)
     usual = max(REACH * root, NORM * min(1.0, math.sqrt(DROWNED / ratio)))
     usual *= min(1.0, math.sqrt(ratio / root / SEEN))
-    few = ratio < FEW_ROWS
+    usual *= 1.0 + flat
     guess = usual if few else max(usual, COLUMNS * p * root)
     if norm_guess is not None:
         guess = positive("norm_guess", norm_guess) * norm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -9,18 +10,22 @@ import numpy as np
 from scipy.special import expit, logit
 
 from discreet.accounting.terms import LossTerms
-from discreet.checks import positive
+from discreet.checks import nonnegative, positive
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array, unit_roundoff
 
 
-def _slope(z: float, y: float) -> float:
+def _slope(z: float, y: float, raised: float) -> float:
     sign = 1.0 if y > 0.0 else -1.0
     m, cap = sign * z, abs(y)
     small: float = exp(-abs(m))
     most = 1.0 / (1.0 + small)
-    return -sign * (small if m > 0.0 else 1.0) * (cap if cap < most else most)
+    size = (small if m > 0.0 else 1.0) * (cap if cap < most else most)
+    level = 0.5 if m > 0.0 else most
+    level = cap if cap < level else level
+    size = raised * size
+    return -sign * (size if size < level else level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +40,19 @@ class CalibratedLogistic(Loss):
     rows keep more of their loss, and below ``clip`` all of it. A ``clip`` below half
     the row norm makes the gradients of long and short rows more alike.
 
+    With ``flat`` above 0, slopes of rows on the right side are ``exp(flat)`` times as large, up
+    to their size at margin 0, so they stay full up to a margin of about ``flat``. Noise of the
+    same size then hides less of the direction, and every logit is overstated, more so if it is
+    small: good for a direction of which the length is fitted anew (:mod:`..algorithms.length`).
+
     Labels carry the cap as their size; see :meth:`attach`.
 
     Parameters
     ----------
     clip
         Largest norm of one row's gradient.
+    flat
+        Margin up to which rows on the right side count in full; 0 keeps logits calibrated.
 
     Examples
     --------
@@ -48,15 +60,19 @@ class CalibratedLogistic(Loss):
     >>> y = loss.attach(np.ones(3), np.array([1.0, 0.7, 0.4]))
     >>> loss.slope(np.array([-3.0, -3.0, -3.0]), y).round(4)
     array([-0.5   , -0.7143, -0.9526])
+    >>> CalibratedLogistic(clip=0.5, flat=1.0).slope(np.array([1.0, 2.0]), np.full(2, 0.5)).round(4)
+    array([-0.5   , -0.1839])
     """
 
     name: ClassVar[str] = "calibrated-logistic"
     target: ClassVar[Target] = "sign"
 
     clip: float
+    flat: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clip", positive("clip", self.clip))
+        object.__setattr__(self, "flat", nonnegative("flat", self.flat))
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return ``y`` times the cap; ``norms`` must not be below the true row norms.
@@ -70,24 +86,34 @@ class CalibratedLogistic(Loss):
 
     def value(self, z: Array, y: Array) -> Array:
         m, part, c, t = self._pieces(z, y)
-        edge = np.logaddexp(0.0, t)
-        left = edge - c * (m + t)
-        right = edge - t + c * (np.exp(-np.maximum(m, t)) - np.exp(-t))
-        return part * np.where(m < -t, left, np.where(m > t, right, np.logaddexp(0.0, -m)))
+        if self.flat == 0.0:
+            return part * _capped(m, c, t)
+        # The integral of the slope, piece by piece.
+        knot = self._knot(c, t)
+        beyond = _capped(knot, c, t) - _capped(np.maximum(m, knot), c, t)
+        straight = np.clip(m, 0.0, knot) / 2.0
+        before = _capped(np.minimum(m, 0.0), c, t)
+        return part * (before - straight - math.exp(self.flat) * beyond)
 
     def slope(self, z: Array, y: Array) -> Array:
         sign, cap = np.sign(y), np.abs(y)
         m = sign * z
         size: Array = np.minimum(expit(-m), cap * np.exp(-np.maximum(m, 0.0)))
+        if self.flat > 0.0:
+            level = np.minimum(expit(-np.minimum(m, 0.0)), cap)
+            size = np.minimum(level, math.exp(self.flat) * size)
         return -sign * size
 
     def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
-        return _slope, ()
+        return _slope, (math.exp(self.flat),)
 
     def curvature(self, z: Array, y: Array) -> Array:
         m, part, c, t = self._pieces(z, y)
         right = c * np.exp(-np.maximum(m, t))
         middle = np.where(m > t, right, expit(m) * expit(-m))
+        if self.flat > 0.0:
+            raised = np.where(m > self._knot(c, t), math.exp(self.flat) * middle, 0.0)
+            middle = np.where(m > 0.0, raised, middle)
         return part * np.where(m < -t, 0.0, middle)
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
@@ -101,7 +127,8 @@ class CalibratedLogistic(Loss):
         # privacy: a row of norm r and cap B has at most r^2 times the curvature B for B < 1/2 and
         # max(1/4, 1 - B) otherwise. With B = clip / r that grows with r, so the longest row has
         # the most; the last factor makes up for the rounding of norms and caps.
-        most = cap if cap < 0.5 else max(0.25, 1.0 - cap)
+        # Beyond a flat part the curvature is at most the slope there, which is at most 1/2.
+        most = cap if cap < 0.5 else max(0.25, 1.0 - cap) if self.flat == 0.0 else 0.5
         most *= positive("weight", weight) * row_norm**2 * (1.0 + 2.0**-20)
         terms = self._terms(row_norm, label, reach, weight, self.clip)
         return replace(terms, smoothness=most, trace=most)
@@ -113,3 +140,16 @@ class CalibratedLogistic(Loss):
         # Beyond a margin of -36 the logistic slope is 1 to the last bit.
         c = np.clip(cap, 0.5, 1.0 - 2.0**-52)
         return np.sign(y) * z, np.minimum(1.0, 2.0 * cap), c, logit(c)
+
+    def _knot(self, c: Array, t: Array) -> Array:
+        """Return the margin where the flat part ends: raised slopes are 1/2 there."""
+        inner = math.log(2.0 * math.exp(self.flat) - 1.0)
+        return np.where(inner <= t, inner, self.flat + np.log(2.0 * c))
+
+
+def _capped(m: Array, c: Array, t: Array) -> Array:
+    """Return the value of the capped logistic loss at margin ``m``, cap ``c`` and knot ``t``."""
+    edge = np.logaddexp(0.0, t)
+    left = edge - c * (m + t)
+    right = edge - t + c * (np.exp(-np.maximum(m, t)) - np.exp(-t))
+    return np.where(m < -t, left, np.where(m > t, right, np.logaddexp(0.0, -m)))
