@@ -1,17 +1,20 @@
-"""How long the early-stopped descent should be: excess against how far noise moves one weight.
+"""How long the early-stopped descent should be, and how far its slopes should stay full.
 
 ``python benchmarks/descent_length.py`` (some minutes) fits logistic regressions on artificial
 problems with few rows for their budget, at several lengths of the descent, and writes
 ``results/descent_length.json``: for every length the excess of the logistic loss over the least of
 the lengths tried, as geometric mean and worst over the problems. A length is named by its reach:
-how far noise alone moves one weight, in units of one over the row norm. ``REACH`` of
-``early_stopping.py`` was chosen by trials of this kind on other draws of the same laws.
+how far noise alone moves one weight, in units of one over the row norm. Then the same for the
+margin up to which slopes stay full, with the reach that belongs to it, as excess over that of no
+such margin, where noise is large and where it is small for each weight. ``REACH``, ``FLAT`` and
+``FADES`` of ``early_stopping.py`` were chosen by trials of this kind on other draws of these laws.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,9 +24,10 @@ from sklearn.linear_model import LogisticRegression
 
 from discreet.accounting import Budget
 from discreet.algorithms import Problem
-from discreet.algorithms.early_stopping import early_stopping
+from discreet.algorithms.base import rows_against_noise
+from discreet.algorithms.early_stopping import FADES, REACH, early_stopping
 from discreet.data import ArraySource
-from discreet.losses import Logistic
+from discreet.losses import CalibratedLogistic, Logistic
 from discreet.noise import Seeded
 from discreet.types import Bounds
 from few_rows import LAWS, rows
@@ -32,6 +36,7 @@ SEEDS = 4
 SIZES = ((2000, 5), (4000, 20), (8000, 60))
 KINDS = (*LAWS, "one-hot")
 REACHES = (0.75, 1.5, 2.25, 3.0, 4.5, 6.0, 9.0)
+FLATS = (0.0, 0.25, 0.5, 1.0)
 
 
 def one_hot(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
@@ -45,7 +50,7 @@ def one_hot(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str, Any]:
-    """Return the mean excess of one problem at every reach."""
+    """Return the mean excess of one problem at every reach, and with every flat part."""
     rng = np.random.default_rng([n, p, round(10 * epsilon), round(norm), KINDS.index(law)])
     X = one_hot(n, p, rng) if law == "one-hot" else rows(law, n, p, rng)
     weights = rng.normal(size=p)
@@ -58,13 +63,44 @@ def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str,
     best = risk(LogisticRegression(C=1e4, fit_intercept=False, max_iter=1000).fit(X, y).coef_)
     bounds = Bounds(row_norm=1.0, classes=(0, 1))
     problem = Problem(loss=Logistic(), bounds=bounds, n_features=p, n_rows=n)
-    source, found = ArraySource(X, y), {}
-    for reach in REACHES:
-        plan = early_stopping(problem, Budget(epsilon, 1e-6), norm_guess=reach * math.sqrt(p))
+    budget, source = Budget(epsilon, 1e-6), ArraySource(X, y)
+
+    def excess(reach: float, flat: float | None = None) -> float:
+        plan = early_stopping(problem, budget, norm_guess=reach * math.sqrt(p))
         assert plan is not None
+        if flat is not None:
+            assert isinstance(plan.problem.loss, CalibratedLogistic)
+            loss = replace(plan.problem.loss, flat=flat)
+            plan = plan.config.plan(replace(plan.problem, loss=loss), budget)
         fits = [plan.run(source, Seeded(seed)).weights for seed in range(SEEDS)]
-        found[str(reach)] = float(np.mean([risk(w) for w in fits])) - best
-    return {"rows": law, "n": n, "p": p, "epsilon": epsilon, "norm": norm, "excess": found}
+        return float(np.mean([risk(w) for w in fits])) - best
+
+    return {
+        "rows": law,
+        "n": n,
+        "p": p,
+        "epsilon": epsilon,
+        "norm": norm,
+        "rows against noise, for each weight": rows_against_noise(problem, budget) / p,
+        "excess": {str(reach): excess(reach) for reach in REACHES},
+        "excess with a flat part": {str(f): excess(REACH * (1.0 + f), f) for f in FLATS},
+    }
+
+
+def summarised(logs: np.ndarray, names: tuple[float, ...]) -> dict[str, Any]:
+    """Return geometric mean and worst of every column of logarithms."""
+    return {
+        str(name): {
+            "geometric mean": float(np.exp(column.mean())),
+            "worst": float(np.exp(column.max())),
+        }
+        for name, column in zip(names, logs.T, strict=True)
+    }
+
+
+def logarithms(table: list[dict[str, Any]], key: str) -> np.ndarray:
+    """Return the logarithm of every excess."""
+    return np.log([[max(e, 1e-9) for e in row[key].values()] for row in table])
 
 
 def main() -> None:
@@ -73,16 +109,19 @@ def main() -> None:
     for law, (n, p), epsilon, norm in product(KINDS, SIZES, (0.3, 1.0), (4.0, 16.0)):
         table.append(excesses(law, n, p, epsilon, norm))
         print(table[-1], flush=True)
-    logs = np.log([[max(e, 1e-9) for e in row["excess"].values()] for row in table])
-    logs -= logs.min(axis=1, keepdims=True)
+    logs, flat = logarithms(table, "excess"), logarithms(table, "excess with a flat part")
+    each = np.array([row["rows against noise, for each weight"] for row in table])
     summary = {
-        str(reach): {
-            "geometric mean": float(np.exp(column.mean())),
-            "worst": float(np.exp(column.max())),
-        }
-        for reach, column in zip(REACHES, logs.T, strict=True)
+        "excess over the least": summarised(logs - logs.min(axis=1, keepdims=True), REACHES),
+        "excess with a flat part over that without": {
+            where: summarised((flat - flat[:, :1])[chosen], FLATS)
+            for where, chosen in (
+                (f"rows against noise, for each weight, below {FADES:g}", each < FADES),
+                ("others", each >= FADES),
+            )
+        },
     }
-    result = {"excess over the least": summary, "seeds": SEEDS, "problems": table}
+    result = summary | {"seeds": SEEDS, "problems": table}
     path = Path(__file__).resolve().parent / "results" / "descent_length.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(summary, indent=1))

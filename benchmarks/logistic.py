@@ -46,7 +46,7 @@ def score(problem: Problem, weights: Any) -> tuple[float, float]:
     """Return the mean training loss and the test accuracy of a weight vector."""
     w = np.asarray(weights)
     margin = (2 * problem.y_train - 1) * (problem.X_train @ w)
-    accuracy = np.mean((problem.X_test @ w > 0) == (problem.y_test == 1))
+    accuracy = np.where(problem.X_test @ w > 0, problem.y_test, 1 - problem.y_test).mean()
     return float(np.logaddexp(0, -margin).mean()), float(accuracy)
 
 

@@ -184,5 +184,6 @@ def test_compiled_slopes_and_sums_are_the_same(loss: CalibratedLogistic) -> None
 def test_a_bad_parameter_is_named() -> None:
     with pytest.raises(InvalidParameter, match="clip"):
         CalibratedLogistic(clip=0.0)
-    with pytest.raises(InvalidParameter, match="flat"):
-        CalibratedLogistic(clip=0.3, flat=-0.1)
+    for flat in (-0.1, 101.0, math.nan):
+        with pytest.raises(InvalidParameter, match="flat"):
+            CalibratedLogistic(clip=0.3, flat=flat)

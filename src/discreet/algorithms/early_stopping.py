@@ -108,7 +108,7 @@ def early_stopping(
         return None
     ratio = rows_against_noise(problem, budget)
     few = ratio < FEW_ROWS
-    flat = FLAT * min(1.0, (FADES * p / ratio) ** 4) if few and problem.intercept == 0.0 else 0.0
+    flat = FLAT * min(1.0, FADES * p / ratio) ** 4 if few and problem.intercept == 0.0 else 0.0
     surrogate = capped(problem, budget, flat=flat)
     if surrogate is None:
         return None

@@ -11,9 +11,13 @@ from scipy.special import expit, logit
 
 from discreet.accounting.terms import LossTerms
 from discreet.checks import nonnegative, positive
+from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array, unit_roundoff
+
+MOST_FLAT = 100.0
+"""Longest flat part: no slope falls before it."""
 
 
 def _slope(z: float, y: float, raised: float) -> float:
@@ -42,8 +46,8 @@ class CalibratedLogistic(Loss):
 
     With ``flat`` above 0, slopes of rows on the right side are ``exp(flat)`` times as large, up
     to their size at margin 0, so they stay full up to a margin of about ``flat``. Noise of the
-    same size then hides less of the direction, and every logit is overstated, more so if it is
-    small: good for a direction of which the length is fitted anew (:mod:`..algorithms.length`).
+    same size then hides less of the direction of the weights, and logits are overstated, small
+    ones most: right where the length is fitted anew (:mod:`discreet.algorithms.length`).
 
     Labels carry the cap as their size; see :meth:`attach`.
 
@@ -73,6 +77,10 @@ class CalibratedLogistic(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "clip", positive("clip", self.clip))
         object.__setattr__(self, "flat", nonnegative("flat", self.flat))
+        if self.flat > MOST_FLAT:
+            raise InvalidParameter(
+                f"flat must be at most {MOST_FLAT:g}. Got {self.flat!r} instead."
+            )
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return ``y`` times the cap; ``norms`` must not be below the true row norms.
