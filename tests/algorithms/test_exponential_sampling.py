@@ -31,14 +31,16 @@ from discreet.losses import (
     Loss,
     Poisson,
     Quantile,
+    Regularity,
     SmoothedQuantile,
     Squared,
 )
+from discreet.losses.base import crossing, scalar_regularity
 from discreet.noise import Seeded
 from discreet.regularizers import L1, Indicator, Ridge
 from discreet.samplers import Region, TangentEnvelope, progress
 from discreet.sets import Box, L2Ball, Simplex
-from discreet.types import Bounds
+from discreet.types import Array, Bounds
 
 BOUNDS = Bounds(row_norm=1.0, classes=(0, 1), label=(-1.0, 1.0))
 RELATIONS = pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
@@ -413,6 +415,36 @@ def test_plans_announce_their_cost_and_runs_tell_only_the_time(
     lines = capsys.readouterr().err.splitlines()
     assert lines
     assert set(lines) <= {f"discreet: drawing a point, {11 * i} s" for i in range(1, 50)}
+
+
+def test_other_losses_are_bounded_by_what_they_declare() -> None:
+    class RelativeError(Loss):
+        """Its range is largest at the label 0, which is not an extreme one."""
+
+        name = "relative"
+        target = "real"
+
+        def value(self, z: Array, y: Array) -> Array:
+            return np.abs(z - y) / (0.1 + np.abs(y))
+
+        def slope(self, z: Array, y: Array) -> Array:
+            return np.asarray(np.sign(z - y) / (0.1 + np.abs(y)))
+
+        def curvature(self, z: Array, y: Array) -> Array:
+            return np.zeros_like(z)
+
+        def regularity(self, *, label: float, reach: float) -> Regularity:
+            return scalar_regularity(slopes=(10.0, 10.0), smoothness=math.inf)
+
+        def slope_inverse(self, level: Array, y: Array) -> Array:
+            return crossing(level, -1.0 / (0.1 + np.abs(y)), 1.0 / (0.1 + np.abs(y)), y)
+
+    task = problem(loss=RelativeError(), bounds=Bounds(row_norm=1.0, label=(-1, 1)))
+    plan = ExponentialSampling(sampler="grid", cells=64).plan(task, Budget(1.0))
+    z = np.linspace(-1.0, 1.0, 201)
+    most = max(float(np.ptp(task.loss.value(z, np.full(201, y)))) for y in np.linspace(-1, 1, 41))
+    assert most == pytest.approx(10.0)
+    assert most <= plan.oscillation
 
 
 def test_refusals() -> None:

@@ -37,7 +37,18 @@ from discreet.algorithms.sampling_tree import SamplingTree, SignedSampler, log_p
 from discreet.algorithms.vertices import vertices_of
 from discreet.data import ArraySource, Rows, gamma
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.losses import Hinge, Huber, Logistic, Loss, Softmax, Squared, SquaredVector
+from discreet.losses import (
+    Clipped,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Regularity,
+    Softmax,
+    Squared,
+    SquaredVector,
+)
+from discreet.losses.base import scalar_regularity
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
 from discreet.sets import (
@@ -51,7 +62,7 @@ from discreet.sets import (
     Simplex,
     VertexPolytope,
 )
-from discreet.types import Bounds
+from discreet.types import Array, Bounds
 
 REAL = Bounds(features=(-1, 1), label=(-1, 1))
 BINARY = Bounds(features=(-1, 1), classes=(0, 1))
@@ -113,6 +124,55 @@ def test_constants_of_the_losses() -> None:
     worst = max(float((v - u) @ H @ (v - u)) for v in w for u in w)
     assert worst == pytest.approx(16.0)  # twice max 2 ||X v||^2 / n = 8
     assert plan(Squared()).curvature >= worst
+
+
+class Sigmoid(Loss):
+    """Steepest at 0, not at the ends of the reach; what it declares is true."""
+
+    name = "sigmoid"
+    target = "sign"
+
+    def value(self, z: Array, y: Array) -> Array:
+        return np.asarray(expit(-y * z))
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return np.asarray(-y * expit(z) * expit(-z))
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return np.asarray(self.slope(z, y) * (1.0 - 2.0 * expit(z)))
+
+    def regularity(self, *, label: float, reach: float) -> Regularity:
+        return scalar_regularity(slopes=(0.25, 0.25), smoothness=0.1)
+
+
+class Disguised(Logistic):
+    """A class derived from a loss of the library may compute anything."""
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return Sigmoid().slope(z, y)
+
+
+@pytest.mark.parametrize("loss", [Sigmoid(), Disguised()])
+def test_other_losses_are_bounded_by_what_they_declare(loss: Loss) -> None:
+    task = problem(loss, bounds=BINARY, constraint=L1Ball(radius=10.0), neighbours="zero-out")
+    plan = FrankWolfe(steps=1).plan(task, BUDGET)
+    assert isinstance(plan, FrankWolfePlan)
+    assert plan.slope >= 0.25
+    # One row at weights of zero: the most its scores can differ.
+    X = np.zeros((4, 2))
+    X[0] = 1.0, -1.0
+    rows = task.bound(ArraySource(X, np.ones(4, dtype=int)))
+    gradient = rows.gradient(task.loss, np.zeros(2))
+    assert np.ptp(10.0 * np.concatenate([gradient, -gradient])) <= plan.range
+
+
+def test_a_gradient_clip_bounds_slopes_too() -> None:
+    task = problem(Clipped(loss=Logistic(), clip=0.2), bounds=BINARY, constraint=L1Ball(radius=2.0))
+    plan = FrankWolfe(steps=2).plan(task, BUDGET)
+    assert isinstance(plan, FrankWolfePlan)
+    assert plan.slope <= 1.001 * expit(2.0)
+    source = ArraySource(np.ones((4, 2)), np.array([0, 1, 1, 1]))
+    assert np.isfinite(plan.run(source, Seeded(0)).weights).all()
 
 
 @pytest.mark.parametrize(

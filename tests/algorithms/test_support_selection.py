@@ -22,7 +22,7 @@ from discreet.algorithms.support_selection import recovery_probability
 from discreet.algorithms.support_votes import Stability, Votes, block_vote, blocks_of
 from discreet.data import ArraySource, Rows
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.losses import Huber, Logistic, Softmax
+from discreet.losses import CalibratedLogistic, Huber, Logistic, Softmax
 from discreet.noise import Seeded
 from discreet.types import Bounds
 
@@ -77,7 +77,7 @@ def test_scores_are_the_least_squares_over_the_ball(radius: float, sparse: bool)
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=(30, 5)), rng.uniform(-1, 1, size=30)
     X[:, 4] = 0.5  # the intercept belongs to every support
-    scores = Scores(Rows(sp.csr_array(X) if sparse else X, y), 4, radius, 1.0)
+    scores = Scores(Rows(sp.csr_array(X) if sparse else X, y), 4, radius, 1.0, 1.0)
     supports = np.array(list(itertools.combinations(range(4), 2)))
     values = scores.of(supports)
     for support, value in zip(supports, values, strict=True):
@@ -91,7 +91,7 @@ def test_scores_are_the_least_squares_over_the_ball(radius: float, sparse: bool)
 def test_degenerate_features_have_certified_scores() -> None:
     X = np.ones((10, 3))
     X[:, 2] = 0.0
-    scores = Scores(Rows(X, np.ones(10)), 3, 1.0, 1.0)
+    scores = Scores(Rows(X, np.ones(10)), 3, 1.0, 1.0, 1.0)
     assert scores.of(np.array([[0, 1], [0, 2], [2, 2]]))[1:] == pytest.approx([0.0, 5.0], abs=1e-3)
 
 
@@ -123,6 +123,29 @@ def test_no_edit_moves_scores_beyond_the_range(neighbours: str) -> None:
     assert 0.1 * limit < worst <= limit
     # Erratum: KST use twice the needed scale under add-remove, and alpha = 4 s^2 for 2 s^2.
     assert chosen.scale == pytest.approx(limit / chosen._eta[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["exponential", "forward"])
+def test_scores_bound_labels_whatever_a_loss_attaches(kind: str) -> None:
+    """This loss doubles the labels of short rows."""
+    bounds = Bounds(row_norm=1.0, classes=(0, 1))
+    task = problem(loss=CalibratedLogistic(clip=2.0), bounds=bounds, n_features=2, n_rows=2000)
+    chosen = selector(kind, task=task, size=1, radius=1.0)
+    assert isinstance(chosen, Exponential | Forward)
+    # The other rows pin the best weights of the two supports at opposite ends.
+    X, y = np.zeros((2000, 2)), np.ones(2000, dtype=int)
+    X[1::2, 0], y[1::2], X[2::2, 1] = 1.0, 0, 1.0
+    X[0] = math.sqrt(0.5)
+    weight = np.ones(2000)
+
+    def scores() -> np.ndarray:
+        rows = task.bound(ArraySource(X, y, weight))
+        assert np.abs(rows.y).max() > 1.9
+        return chosen._scores(rows).of(np.array([[0], [1]]))
+
+    full = scores()
+    weight[0] = 0.0
+    assert np.ptp(full - scores()) <= chosen.setting.range_of_one
 
 
 def test_the_largest_loss_is_not_twice_too_large() -> None:

@@ -9,24 +9,21 @@ import numpy as np
 from discreet.algorithms.base import Problem
 from discreet.algorithms.oscillation import (
     covered_rows,
-    inner_loss,
+    is_proved,
     largest_loss,
     public_size,
     score_error,
 )
 from discreet.data import Rows, block_rows, gamma
 from discreet.errors import Incompatible, InvalidData
-from discreet.losses import LOSSES
 from discreet.regularizers import Zero
 from discreet.samplers import Region, Target
 from discreet.types import Array, unit_roundoff
 
-_PROVED = tuple(type(loss) for loss in LOSSES.values())
-
 
 def check_convex(problem: Problem, trusted: bool) -> None:
     """Refuse a loss whose convexity the library has not proved, unless it is trusted."""
-    if not isinstance(inner_loss(problem.loss), _PROVED) and not trusted:
+    if not is_proved(problem.loss) and not trusted:
         raise Incompatible(
             f"{problem.loss.name!r} is not a loss of this library, and this sampler's guarantee "
             "rests on its convexity and on correct gradients. Prove both and pass "

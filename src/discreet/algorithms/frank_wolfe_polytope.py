@@ -29,6 +29,7 @@ from discreet.algorithms.frank_wolfe_sparse import (
     squared_rounding,
     term_grid,
 )
+from discreet.algorithms.oscillation import inner_loss, is_proved
 from discreet.algorithms.promise import promise
 from discreet.algorithms.vertices import CrossPolytope, Vertices
 from discreet.data import Rows, Source, block_rows, gamma
@@ -68,10 +69,11 @@ class FrankWolfePlan:
         reach = self.reach
         loss, label = self.problem.loss, self.problem.bounding.label_bound
         bound = loss.regularity(label=label, reach=reach).lipschitz
-        if loss.target == "sign":
-            # A convex loss is steepest at the ends of the reach, for either label.
+        if loss.target == "sign" and is_proved(loss):
+            # privacy: a convex loss is steepest at the ends of the reach, for either label, and a
+            # gradient clip only makes it less steep. Of other losses the constants alone count.
             z, y = np.array([-reach, reach] * 2), np.array([-1.0, -1.0, 1.0, 1.0])
-            bound = min(bound, float(np.abs(loss.slope(z, y)).max()))
+            bound = min(bound, float(np.abs(inner_loss(loss).slope(z, y)).max()))
         if not math.isfinite(bound):
             raise MissingBound(
                 f"The slope of the {loss.name} loss is unbounded here, and noise is scaled to its "

@@ -16,10 +16,12 @@ from discreet.algorithms.base import Problem
 from discreet.data import block_rows, gamma
 from discreet.data.certificate import margin_error
 from discreet.errors import Incompatible, MissingBound
-from discreet.losses import Clipped, Loss
+from discreet.losses import LOSSES, Clipped, Loss
 from discreet.regularizers import Indicator, Zero
 from discreet.sets import L2Ball
 from discreet.types import Array, rows_apart, unit_roundoff
+
+_PROVED = frozenset(map(type, LOSSES.values()))
 
 MOST_ROWS = 2**24
 """Rows covered by the rounding bound where their number is secret."""
@@ -48,11 +50,11 @@ def lipschitz_within(problem: Problem, radius: float) -> float:
 def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
     """Return the largest difference of one row's loss between two points of the set.
 
-    A scalar loss of ``z = <x, w>`` is convex, so over ``|z| <= reach`` it is
-    largest at an end and smallest where its slope crosses zero. Its range grows
-    with the label's distance from 0 for losses of ``z - y``, and is convex in
-    the label for losses linear in it, so only extreme labels matter. Other
-    losses get ``lipschitz * diameter``.
+    A scalar loss of this library is convex in ``z = <x, w>``, so over ``|z| <=
+    reach`` it is largest at an end and smallest where its slope crosses zero. Its
+    range grows with the label's distance from 0 for losses of ``z - y``, and is
+    convex in the label for losses linear in it, so only extreme labels matter.
+    Losses of several outputs and of others' making get ``lipschitz * diameter``.
 
     Parameters
     ----------
@@ -75,7 +77,10 @@ def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
     plain = lipschitz_within(problem, radius) * diameter
     loss, reach = inner_loss(problem.loss), problem.row_norm * radius
     label = problem.bounding.label_bound
-    if loss.outputs != 1 or not (math.isfinite(reach) and math.isfinite(label)):
+    # privacy: nothing is known of other losses but what they declare.
+    if loss.outputs != 1 or not is_proved(loss):
+        return plain
+    if not (math.isfinite(reach) and math.isfinite(label)):
         return plain
     y = _extreme_labels(loss, label)
     try:
@@ -161,6 +166,17 @@ def inner_loss(loss: Loss) -> Loss:
     Squared()
     """
     return loss.loss if isinstance(loss, Clipped) else loss
+
+
+def is_proved(loss: Loss) -> bool:
+    """Return whether the library has proved the loss to be convex, gradient clip or not.
+
+    >>> from discreet.losses import Hinge
+    >>> is_proved(Hinge()), is_proved(Clipped(loss=Hinge(), clip=1.0))
+    (True, True)
+    """
+    # A class derived from a proved one may compute anything.
+    return type(inner_loss(loss)) in _PROVED
 
 
 def _extreme_labels(loss: Loss, label: float) -> Array:

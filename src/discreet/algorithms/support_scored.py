@@ -68,8 +68,8 @@ class Forward:
         return {"choices": self.rounds, "selection noise scale": self.scale}
 
     def _scores(self, rows: Rows) -> Scores:
-        setting = self.setting
-        return Scores(rows, setting.n_features, setting.radius, setting.range_of_one)
+        s = self.setting
+        return Scores(rows, s.n_features, s.radius, s.range_of_one, s.label)
 
     def select(self, rows: Rows, random: Randomness) -> Index | None:
         """Return the chosen features."""

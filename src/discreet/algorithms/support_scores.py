@@ -54,18 +54,23 @@ class Scores:
         Radius of the ball.
     largest
         Largest loss of one row, the unit of the certificate.
+    label
+        Largest size of a label, which is enforced.
 
     Examples
     --------
     >>> rows = Rows(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1.0, 1.0]))
-    >>> Scores(rows, 2, 10.0, 1.0).of(np.array([[0], [1]])).round(6)
+    >>> Scores(rows, 2, 10.0, 1.0, 1.0).of(np.array([[0], [1]])).round(6)
     array([0. , 0.5])
     """
 
-    def __init__(self, rows: Rows, n_features: int, radius: float, largest: float) -> None:
+    def __init__(
+        self, rows: Rows, n_features: int, radius: float, largest: float, label: float
+    ) -> None:
         self._rows, self._count = rows, n_features
         self._radius, self._gap = radius, GAP * largest
-        labels = rows.y if rows.y.ndim == 1 else rows.y[:, 0]
+        # privacy: some losses attach more than the label, and may make it larger.
+        labels = np.clip(rows.y if rows.y.ndim == 1 else rows.y[:, 0], -label, label)
         self._cross = np.asarray(rows.X.T @ (rows.weight * labels))
         self._square = 0.5 * float(rows.weight @ labels**2)
         self._always = list(range(n_features, rows.dimension))

@@ -114,6 +114,7 @@ class SupportSelection:
             noise=noise,
             noise_level=positive("noise_level", self.noise_level),
             radius=positive("radius", self.radius),
+            label=problem.bounding.label_bound,
             range_of_one=self._largest_loss(problem),
             most_rows=rounded_rows(problem),
         )

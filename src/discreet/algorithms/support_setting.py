@@ -15,8 +15,8 @@ from discreet.noise import Randomness
 class Setting:
     """The public facts a selector needs.
 
-    ``range_of_one`` is how much one row can change a least-squares score,
-    ``most_rows`` bounds the rows that rounding is paid for.
+    ``label`` bounds labels, ``range_of_one`` is how much one row can change a
+    least-squares score, ``most_rows`` bounds the rows that rounding is paid for.
     """
 
     size: int
@@ -27,6 +27,7 @@ class Setting:
     noise: str
     noise_level: float
     radius: float
+    label: float
     range_of_one: float
     most_rows: int
 
