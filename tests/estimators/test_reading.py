@@ -129,7 +129,12 @@ ADVICE: dict[str, tuple[Any, Any, str]] = {
     "nothing but days": (pd.DataFrame({"a": DAYS}), Y, "^X holds dates or durations"),
     "days in polars": (pl.DataFrame({"a": list(DAYS)}), Y, "^X holds dates or durations"),
     "days as labels": (X, DAYS, "^y holds dates or durations"),
-    "text": (TEXT, Y, r"Encode other columns; X\.dtypes tells which"),
+    "text": (TEXT, Y, r"Encode other columns; X\.dtypes and y\.dtype tell which"),
+    "text as labels": (X, ["Ada"] * ROWS, "^y must hold real numbers only, and it holds text"),
+    "text as labels in polars": (X, pl.Series(["Ada"] * ROWS), "^y must hold real numbers only"),
+    "numbers and text as labels": (X, [1.0, *["Ada"] * (ROWS - 1)], "labels differ in type"),
+    "a mask": (np.ma.masked_array(X), Y, r"^X is a masked array.*X\.filled"),
+    "masked labels": (X, np.ma.masked_array(Y), r"^y is a masked array.*y\.filled"),
     "text in polars": (pl.DataFrame(TEXT.to_dict("list")), Y, r"Encode other columns; X\.dtypes"),
     "sparse without zeros": (
         pd.DataFrame(X).astype(pd.SparseDtype(float)),
@@ -159,10 +164,21 @@ def test_a_cell_of_text_does_not_tell_its_column() -> None:
     assert len(said) == 1
 
 
+@pytest.mark.parametrize("cell", [{}, DAYS[0], pd.NA])
+def test_a_cell_that_is_no_number_does_not_tell_its_type(cell: Any) -> None:
+    rows = X.astype(object)
+    rows[3, 0] = cell
+    with pytest.raises((InvalidData, TypeError)) as caught:
+        read_rows(PrivateRidge(), rows, Y)
+    assert not any(word in str(caught.value) for word in ("dict", "Timestamp", "NAType"))
+
+
 UNLIKE: dict[str, Any] = {
     "None": ["no", None],
     "NaN": pd.Series(["no", "yes"]).where([True, False]),
     "two types": np.array(["no", 7], dtype=object),
+    "NaN in a list": ["no", float("nan")],
+    "two types in a list": ["no", 7],
     "null in polars": pl.Series(["no", None]),
 }
 

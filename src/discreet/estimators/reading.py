@@ -23,7 +23,6 @@ _HARMLESS = (
     "The feature names ",
     "Feature names are only supported",  # ... if all are text
     "Sparse data was passed",
-    "float() argument must be ",
     "This ",  # ... estimator requires y to be passed
 )
 """How messages begin that hold no value and no number of rows."""
@@ -65,7 +64,12 @@ _GISTS = {
 # privacy: one row can decide which column is of no number type, so none is named.
 _OTHERWISE = (
     "X and y must hold real numbers only, in arrays of one shape. Encode other columns; X.dtypes "
-    "tells which are of no number type."
+    "and y.dtype tell which are of no number type."
+)
+_TEXT = "y must hold real numbers only, and it holds text. Turn it into numbers."
+_MASKED = (
+    "{0} is a masked array, and masked cells would count. Pass a plain one, such as "
+    "{0}.filled(value), filled by a fixed rule."
 )
 
 
@@ -90,10 +94,17 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         # privacy: weights of one fit must never stand beside the guarantee of another.
         estimator._forget()
     numeric = rows if options.get("y_numeric") else rows[:1]
+    for name, given in zip("Xy", rows, strict=False):
+        if isinstance(given, np.ma.MaskedArray):
+            raise InvalidData(_MASKED.format(name))
     for name, given in zip("Xy", numeric, strict=False):
         # They would count nanoseconds, all beyond any range.
         if any(map(_is_time, _types(given))):
             raise InvalidData(_DATES.format(name))
+    for given in rows[1:]:
+        # numpy would turn all into text.
+        if isinstance(given, list | tuple) and len({isinstance(v, str) for v in given}) > 1:
+            raise InvalidData(_UNLIKE)
     try:
         # privacy: a sum over huge values overflows, and a warning would tell that there are some.
         with np.errstate(all="ignore"):
@@ -106,13 +117,19 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         if said.startswith("Found array with "):
             # privacy: the shape counts rows, which may be secret even where there is no column.
             raise InvalidData(re.sub(r"shape=\(\d+", "shape=(", said)) from None
+        if said.startswith("float() argument must be "):
+            # privacy: the original names the type of one cell.
+            raise TypeError("float() argument must be a string or a real number") from None
         if said.startswith(_HARMLESS):
             raise
         # privacy: the original message may quote rows.
         raise InvalidData(_OTHERWISE) from None
-    if len(numeric) > 1 and not np.isfinite(read[1]).all():
-        # A None among objects passes as finite and turns into NaN afterwards.
-        raise InvalidData(_MISSING.format("y"))
+    if len(numeric) > 1:
+        if read[1].dtype.kind not in "biuf":
+            raise InvalidData(_TEXT)
+        if not np.isfinite(read[1]).all():
+            # A None among objects passes as finite and turns into NaN afterwards.
+            raise InvalidData(_MISSING.format("y"))
     return read
 
 
