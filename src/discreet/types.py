@@ -149,6 +149,8 @@ class Bounds:
             put("classes", _labels(self.classes))
         features: object = self.features
         if isinstance(features, Mapping):
+            if not all(isinstance(name, str) for name in features):
+                raise InvalidParameter("bounds.features takes names of columns as text.")
             put("names", tuple(features))
             pairs = [interval(f"features[{name!r}]", pair) for name, pair in features.items()]
             put("features", tuple(pairs))

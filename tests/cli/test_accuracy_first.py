@@ -99,7 +99,8 @@ def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, m
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--accuracy 2 --metric error-rate --max-epsilon 1", "--accuracy must lie between 0 and 1"),
+        ("--accuracy 0.9 --metric error-rate --max-epsilon 1", "--accuracy is the error that may"),
+        ("--accuracy 90 --max-epsilon 1", "weights of zero leave at most"),
         ("--accuracy 0.001 --max-epsilon 0.01", "or use --method noise-reduction"),
         ("--accuracy 0.1 --max-epsilon 0.01 --metric loss", "Raise --max-epsilon, or allow"),
         ("--accuracy 0.1 --max-epsilon 1 --metric loss --method doubling", "Use --method noise-"),

@@ -106,6 +106,17 @@ def test_refusals(folder, run, line, message):
     assert message in err
 
 
+def test_a_size_that_differs_from_the_declared_one_is_refused(folder, run):
+    declared = 'neighbours = "add-remove"\nn_rows = 200\n' + (folder / "schema.toml").read_text()
+    (folder / "schema.toml").write_text("\ufeff" + declared, encoding="utf-8")  # as editors may
+    code, _, err = run(SCHEMA)
+    assert code == 1
+    assert "the schema's n_rows 200" in err
+    assert run("plan --schema schema.toml --target rich --rows 200 --epsilon 1")[0] == 0
+    (folder / "schema.toml").write_text(declared, encoding="utf-16")
+    assert "not UTF-8 text" in run(SCHEMA)[2]
+
+
 @pytest.mark.parametrize(
     ("budget", "blamed"), [("1e-30 --delta 0", "epsilon"), ("1 --delta 1e-290", "delta")]
 )

@@ -6,6 +6,7 @@ import json
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from discreet import (
     PrivateHuberRegressor,
     PrivateLogisticRegression,
     PrivateRidge,
+    PrivateStreamRegressor,
     load,
 )
 from discreet.cli.main import main
@@ -206,8 +208,37 @@ def test_refusals() -> None:
         AccuracyFirst("ridge").fit(X, LABEL)  # type: ignore[arg-type]
     with pytest.raises(Incompatible, match="around the last step"):
         AccuracyFirst("ridge").plan(2, N)  # type: ignore[arg-type]
+    with pytest.raises(Incompatible, match="fitted at once"):
+        AccuracyFirst(PrivateStreamRegressor()).plan(2, N)
+    for model, target, metric in (
+        (RIDGE, 0.5, "excess-risk"),
+        (RIDGE, 90.0, "loss"),
+        (LOGISTIC, 0.7, "loss"),
+        (LOGISTIC, 0.5, "error-rate"),
+    ):
+        with pytest.raises(InvalidParameter, match="whatever the data"):
+            AccuracyFirst(model, target=target, metric=metric).plan(2, N)
     with pytest.raises(InvalidData, match="declared"):
         AccuracyFirst(LOGISTIC).fit(X[:2], ["low", "c"])
+
+
+def test_auto_takes_what_is_sure_to_fit_the_cap_and_expected_to_spend_less() -> None:
+    def method(n_features: int, **settings: Any) -> str:
+        ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)))
+        plan = AccuracyFirst(ridge, target=0.05, **settings).plan(n_features, 5000)
+        return str(plan.facts()["method"])
+
+    # A certificate needs 2.7 to be sure, and usually stops far below one shot, which needs 1.4.
+    assert "one-shot" in method(2, max_epsilon=2.0)
+    assert "certificate" in method(2, max_epsilon=4.0)
+    assert "certificate" in method(2, max_epsilon=1.0)
+    # With many columns its certificates are loose.
+    assert "one-shot" in method(40, max_epsilon=1e3)
+
+
+def test_confidence_is_never_rounded_up_to_certainty() -> None:
+    found = AccuracyFirst(RIDGE, target=0.4, confidence=0.999, max_epsilon=500.0).fit(X, LABEL)
+    assert "confidence 99.9%" in found.summary_
     three = clone(LOGISTIC).set_params(bounds=Bounds(features=(0, 10), classes=("a", "b", "c")))
     with pytest.raises(InvalidData, match="one class against the rest"):
         AccuracyFirst(three).plan(2, N)
@@ -218,8 +249,8 @@ def test_refusals() -> None:
 
 
 CHECKED = [
-    AccuracyFirst(PrivateRidge(), target=0.5, max_epsilon=1e9),
-    AccuracyFirst(PrivateLogisticRegression(), target=0.5, max_epsilon=1e9),
+    AccuracyFirst(PrivateRidge(), target=0.4, max_epsilon=1e9),
+    AccuracyFirst(PrivateLogisticRegression(), target=0.4, max_epsilon=1e9),
 ]
 
 
@@ -329,4 +360,4 @@ def test_a_cap_beyond_meaning_is_refused_by_its_name(cap: float) -> None:
 
 def test_a_delta_that_buys_the_target_alone_is_no_error() -> None:
     ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)), delta=1 - 1e-12)
-    assert AccuracyFirst(ridge, target=0.5, method="one-shot").plan(3, 60).reserved[0] > 0
+    assert AccuracyFirst(ridge, target=0.49, method="one-shot").plan(3, 60).reserved[0] > 0

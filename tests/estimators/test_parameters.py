@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
+from typing import Any
 
 import pytest
 
 import discreet
+from discreet.errors import InvalidParameter
 
 ESTIMATORS = [
     kind
@@ -35,3 +38,23 @@ def test_settings_are_keywords(kind: type) -> None:
 def test_what_a_fit_leaves_cannot_be_passed_in() -> None:
     with pytest.raises(TypeError, match="coef_"):
         discreet.PrivateRidge(coef_=[1.0])
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        (discreet.PrivateRidge(n_rows="many"), "n_rows"),
+        (discreet.PrivateLogisticRegression(n_rows=0), "n_rows"),
+        (discreet.PrivateSparseRegression(size=0), "size"),
+    ],
+)
+def test_a_bad_parameter_is_named_also_where_it_is_not_needed(model: Any, named: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", discreet.UndeclaredBounds)
+        with pytest.raises(InvalidParameter, match=f"^{named} "):
+            model.plan(3, 100)
+
+
+def test_ranges_are_declared_by_names_that_are_text() -> None:
+    with pytest.raises(InvalidParameter, match=r"bounds\.features takes names"):
+        discreet.Bounds(features={0: (0, 1)})

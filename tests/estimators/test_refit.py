@@ -29,7 +29,7 @@ EVERY = [
 
 def made(kind: type) -> Any:
     if kind is AccuracyFirst:
-        return AccuracyFirst(PrivateRidge(bounds=BOUNDS), target=1.0, max_epsilon=50.0)
+        return AccuracyFirst(PrivateRidge(bounds=BOUNDS), target=0.4, max_epsilon=500.0)
     return kind(bounds=Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)))
 
 

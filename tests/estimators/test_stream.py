@@ -221,6 +221,11 @@ def test_a_model_file_holds_what_may_be_published_only(tmp_path: Path) -> None:
 # Crashes.
 
 
+def test_a_folder_is_no_state_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="names a folder"):
+        feed(model(state_path=tmp_path), CHUNKS[:1])
+
+
 def test_the_state_file_is_secret_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     stream = feed(model(state_path=path), CHUNKS[:2])

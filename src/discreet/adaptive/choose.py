@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from discreet.adaptive.above_threshold import METRICS
 from discreet.adaptive.certificate import Certificate
@@ -15,7 +18,7 @@ from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
 from discreet.adaptive.threshold_stop import ThresholdStop, split_task
 from discreet.checks import between, one_of, positive, usable_epsilon
-from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Squared
 
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
@@ -69,7 +72,7 @@ def choose(
     """
     one_of("metric", metric, METRICS)
     one_of("method", method, METHODS)
-    positive("target", target)
+    _check_target(task, metric, positive("target", target))
     cap = usable_epsilon("max_epsilon", max_epsilon)
     between("failure", failure, 0, 1)
     exact = metric == "excess-risk"
@@ -88,6 +91,19 @@ def choose(
     return _untested(task, target, failure, cap, delta, method)
 
 
+def _check_target(task: Task, metric: str, target: float) -> None:
+    """Refuse a target that every data set meets with no model at all."""
+    loss, label = task.problem.loss, task.problem.bounding.label_bound
+    ends = np.array([-label, label])
+    # Of a mean loss, and so of its excess; half of the rows are right by guessing.
+    idle = 0.5 if metric == "error-rate" else float(loss.value(np.zeros(2), ends).max())
+    if target >= idle:
+        raise InvalidParameter(
+            f"target is the error that may remain, here {metric}, and weights of zero leave at "
+            f"most {idle:.3g} whatever the data. Got {target:g}; ask for less."
+        )
+
+
 def _untested(
     task: Task, target: float, failure: float, cap: float, delta: float, method: str
 ) -> OneShot | Certificate:
@@ -104,18 +120,23 @@ def _untested(
             plans.append(certificate)
 
     def price(plan: OneShot | Certificate) -> float:
-        # A certificate usually stops well below what it reserves.
-        return plan.reserved[0] / (1.5 if isinstance(plan, Certificate) else 1.0)
+        most = plan.reserved[0]
+        # A certificate usually stops half way, in logarithm, between the least and the most.
+        return math.sqrt(plan.least * most) if isinstance(plan, Certificate) else most
 
     affordable = [plan for plan in plans if plan.reserved[0] <= cap]
     if affordable:
         return min(affordable, key=price)
     if certificate is not None and certificate.path.levels:  # refuses a cap below every level
         return certificate  # the data may still allow a stop before the cap
+    other = "use method='noise-reduction'"
+    if isinstance(task.problem.loss, Squared):
+        other = "leave method out"
+    least = min(plan.reserved[0] for plan in plans)
     raise BudgetTooSmall(
-        f"The target needs epsilon = {min(map(price, plans)):.3g} by public facts, more than "
-        f"max_epsilon = {cap:g}. Raise max_epsilon, allow a larger target, or use "
-        "method='noise-reduction', which stops early where the data allows it."
+        f"The target needs epsilon = {least:.3g} by public facts, more than max_epsilon = "
+        f"{cap:g}. Raise max_epsilon, allow a larger target, or {other}, which may stop early "
+        "where the data allows it."
     )
 
 

@@ -71,7 +71,10 @@ by far wherever it applies, whatever the bounds say. So they are not compared.
 """
 
 QUICK = 14
-"""Weights up to which a draw takes seconds; with more, sampling has to be asked for by name."""
+"""Weights up to which a draw usually takes seconds; beyond, sampling has to be asked for by name.
+
+Columns that exclude each other, as one-hot ones do, can make it minutes.
+"""
 
 
 def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -> Plan:

@@ -165,7 +165,13 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
         bounds = schema.bounds(args.target)
         classes = isinstance(schema.column(args.target), Categorical)
         width = sum(len(c.names) for c in schema.features(args.target))
-        return bounds, width, classes, args.neighbours or schema.neighbours
+        neighbours = args.neighbours or schema.neighbours
+        if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):
+            raise Incompatible(
+                f"--rows is {args.rows} and the schema's n_rows {schema.n_rows}, which a fit under "
+                "add-remove counts on. Give both the same."
+            )
+        return bounds, width, classes, neighbours
     if args.target is not None:
         raise Incompatible("--target names a column of a schema. Give --schema too, or leave it.")
     if args.features is None or args.row_norm is None:

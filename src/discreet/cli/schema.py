@@ -144,7 +144,9 @@ class Schema:
     def read(cls, path: Path) -> Schema:
         """Read a schema from a TOML file."""
         try:
-            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
+            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        except UnicodeDecodeError:
+            raise InvalidParameter(f"{path} is not UTF-8 text. Save it as UTF-8.") from None
         except ValueError as error:
             raise InvalidParameter(f"{path}: {error}") from None
 

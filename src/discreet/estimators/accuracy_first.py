@@ -142,9 +142,10 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         return self._plan(self._task(inner, bounds, n_features, n_rows))
 
     def _check_inner(self) -> None:
-        if not isinstance(self.estimator, LinearModel):
+        if not isinstance(self.estimator, LinearModel) or hasattr(self.estimator, "partial_fit"):
             raise Incompatible(
-                "AccuracyFirst needs a private estimator of this library, a linear one. In a "
+                "AccuracyFirst needs a private estimator of this library, a linear one that is "
+                "fitted at once. In a "
                 "Pipeline put it around the last step, not around the Pipeline."
             )
 
@@ -248,8 +249,8 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         spent, what = outcome.guarantee.epsilon, f"{METRICS[self.metric]} {self.target:g}"
         if outcome.status == "met":
             return (
-                f"Meets {what} (confidence {self.confidence:.0%}) at epsilon {spent:.3g}, of at "
-                f"most {reserved:.3g} reserved."
+                f"Meets {what} (confidence {100 * self.confidence:g}%) at epsilon {spent:.3g}, of "
+                f"at most {reserved:.3g} reserved."
             )
         model = "no model was released"
         if outcome.weights is not None:

@@ -128,6 +128,8 @@ class PrivateEstimator(Fitted, Portable):
 
     def _size(self, n_rows: int | None) -> int | None:
         """Return the public size of the data, if there is one."""
+        if self.n_rows is not None:
+            integer("n_rows", self.n_rows)
         size = self.n_rows if self.neighbours == "add-remove" else n_rows
         return None if size is None else integer("n_rows", size)
 

@@ -67,6 +67,8 @@ class Journal:
         """Begin an empty state file; an existing one is never overwritten."""
         journal = cls(Path(path))
         with _alone(journal._path.parent):
+            if journal._path.is_dir():
+                raise InvalidParameter("state_path names a folder. Name a file in it.")
             if journal._path.exists():
                 # privacy: starting over on the same rows would release them twice.
                 raise InvalidParameter(

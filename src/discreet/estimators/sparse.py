@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
-from discreet.checks import positive
+from discreet.checks import integer, positive
 from discreet.estimators.base import promising_little, warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
 from discreet.estimators.parameters import COMMON, GUESS
@@ -255,7 +255,7 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
         return self
 
     def _reach(self, bounds: Bounds, n_features: int) -> float:
-        size = min(n_features, 5 if self.size is None else self.size)
+        size = min(n_features, 5 if self.size is None else integer("size", self.size))
         root = math.sqrt(size) if bounds.features is not None else math.inf
         return min(root, bounds.row_norm or math.inf)
 
