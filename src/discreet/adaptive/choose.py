@@ -17,6 +17,7 @@ from discreet.adaptive.paths import OutputPath, StatisticsPath
 from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
 from discreet.adaptive.threshold_stop import ThresholdStop, split_task
+from discreet.algorithms.oscillation import inner_loss
 from discreet.checks import between, one_of, positive, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Squared
@@ -93,7 +94,7 @@ def choose(
 
 def _check_target(task: Task, metric: str, target: float) -> None:
     """Refuse a target that every data set meets with no model at all."""
-    loss, label = task.problem.loss, task.problem.bounding.label_bound
+    loss, label = inner_loss(task.problem.loss), task.problem.bounding.label_bound
     ends = np.array([-label, label])
     # Of a mean loss, and so of its excess; half of the rows are right by guessing.
     idle = 0.5 if metric == "error-rate" else float(loss.value(np.zeros(2), ends).max())
