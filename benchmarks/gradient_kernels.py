@@ -32,7 +32,8 @@ from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.gradient_path import walk
 from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.blocks import one_blas_thread, slices
-from discreet.data.clipped_sums import ClippedSums, cache_rows
+from discreet.data.blockwise import cache_rows
+from discreet.data.clipped_sums import ClippedSums
 from discreet.losses import Logistic
 from discreet.noise import System
 from discreet.types import Bounds
@@ -124,7 +125,7 @@ print(json.dumps([min(t) / steps for t in zip(*times)] + [min(loop) / steps]))
 """
 
 
-def best(function: Callable[[], object], repeats: int = 15) -> float:
+def best(function: Callable[[], object], repeats: int = 40) -> float:
     """Return the fastest of several runs in seconds, after one to warm up."""
     function()
     times = []

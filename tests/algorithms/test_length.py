@@ -16,7 +16,6 @@ from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.length import LONGEST, SHORTEST
 from discreet.data import ArraySource, Rows
-from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import CalibratedLogistic, CappedLogistic, Hinge, Logistic
 from discreet.noise import Seeded
@@ -126,7 +125,7 @@ def test_one_row_moves_a_look_by_no_more_than_accounted(
     assert 0.4 * allowed < farthest() <= allowed
     # Without the two caps a row would do more.
     monkeypatch.setattr(CalibratedLogistic, "attach", lambda self, y, norms: y)
-    monkeypatch.setattr(ClippedSums, "_clipped", lambda self, slope, pick: slope)
+    monkeypatch.setattr("discreet.data.blockwise._cut", lambda slope, high, low: slope)
     assert farthest() > 1.5 * allowed
 
 

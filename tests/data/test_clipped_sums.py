@@ -11,7 +11,9 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.data import ArraySource, Bounding, Rows
-from discreet.data.clipped_sums import BY_ROW, ClippedSums, cache_rows, sum_rounding
+from discreet.data.blocks import slices
+from discreet.data.blockwise import BLOCK_ROWS, _one_by_one, cache_rows
+from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
 from discreet.data.narrow import SLIM
 from discreet.losses import (
     LOSSES,
@@ -54,7 +56,7 @@ def by_hand(rows: Rows, X: np.ndarray, loss: Loss, w: np.ndarray, clip: float) -
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 @pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
-@pytest.mark.parametrize(("shifting", "p"), [(False, 4), (True, 4), (False, BY_ROW.start)])
+@pytest.mark.parametrize(("shifting", "p"), [(False, 4), (True, 4), (False, 100)])
 def test_sum_is_that_of_a_loop_over_rows(loss: Loss, kind: str, shifting: bool, p: int) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, p)).astype(np.float32).astype(float) * (rng.random((300, p)) < 0.7)
@@ -108,7 +110,7 @@ def test_no_row_adds_more_than_the_clip_in_real_arithmetic(loss: Loss) -> None:
     sums, w = ClippedSums(rows, loss), weights_for(loss, 7, rng)
     clip = 0.1
     sums.full(w, clip)
-    cut = sums._clipped(loss.slope(X @ w, rows.y), slice(0, 400))
+    cut = sums._blockwise.slopes(w)
     square = [
         sum(Fraction(v) ** 2 for v in np.atleast_1d(c)) * sum(Fraction(v) ** 2 for v in x)
         for c, x in zip(cut, X, strict=True)
@@ -158,24 +160,36 @@ def test_caps_at_the_end_of_all_numbers_are_not_rounded_up() -> None:
     assert total[0] != 0.0
 
 
-@pytest.mark.parametrize("p", [9, BY_ROW.start])
+@pytest.mark.parametrize("p", [9, 100])
 def test_other_blocks_are_bit_for_bit_the_same(p: int) -> None:
     rng = np.random.default_rng(3)
-    n = 3 * cache_rows(p) + 11
-    X, y = rng.normal(size=(n, p)), rng.choice([-1.0, 1.0], n)
-    w, at = rng.normal(size=p), cache_rows(p) + 5
+    n, changed = 3 * BLOCK_ROWS + 11, BLOCK_ROWS + 5
+    X, y, w = rng.normal(size=(n, p)), rng.choice([-1.0, 1.0], n), rng.normal(size=p)
     other = X.copy()
-    other[at] = 7.0
-    parts = []
+    other[changed] = 7.0
+    blocks, parts = slices(n, shared_rows(n)), []
     for rows in (Rows(X, y), Rows(other, y)):
         sums = ClippedSums(rows, Logistic())
-        sums._sum(None, w, 1.0, count=False)
-        size = sums._block
-        parts.append(
-            [sums._part(slice(a, min(a + size, n)), None, w, False)[0] for a in range(0, n, size)]
-        )
+        sums.full(w, 1.0)
+        parts.append([sums._part(s, None, w, False)[0] for s in blocks])
     same = [bool((a == b).all()) for a, b in zip(*parts, strict=True)]
-    assert same == [True, False, True, True]
+    assert len(blocks) == 8
+    assert same == [changed not in range(s.start, s.stop) for s in blocks]
+
+
+@pytest.mark.parametrize("size", [1, 700, 5001, BLOCK_ROWS])
+@pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
+def test_a_block_is_summed_whole_whatever_goes_through_the_products(size: int, kind: str) -> None:
+    """Rows are ones and twos in a fixed order, so that one left out or taken twice shows."""
+    rng = np.random.default_rng(size)
+    X = rng.integers(1, 3, size=(size, 40)).astype("float32" if kind == "float32" else float)
+    stored = sp.csr_array(X) if kind == "csr" else X
+    assert size < 5000 or cache_rows(40) < size
+    for index in (None, rng.permutation(size)):
+        sums = ClippedSums(Rows(stored, np.ones(size)), Absolute())
+        total, short = sums._sum(index, np.full(40, -1.0), 1e6, count=True)
+        np.testing.assert_array_equal(total, -X.sum(axis=0, dtype=float))
+        assert short == size
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
@@ -188,8 +202,7 @@ def test_a_row_counts_the_same_wherever_it_stands(loss: Loss) -> None:
         rows = Rows(X[start:].copy(), y[start:])
         sums = ClippedSums(rows, loss, shifting=True)
         sums.full(w, 1.0)
-        z = sums._margins(rows.X, w)
-        found.append(sums._clipped(loss.slope(z, rows.y), slice(0, rows.n_rows))[9 - start :])
+        found.append(sums._blockwise.slopes(w)[9 - start :])
     assert all((cut == found[0]).all() for cut in found)
 
 
@@ -199,9 +212,8 @@ def test_a_long_row_counts_the_same_alone_and_among_others() -> None:
     X, columns = rng.normal(size=(5, 9000)), rng.normal(size=(9000, 3))
     y = np.ones(5)
     for w in (columns[:, 0].copy(), columns):
-        sums = ClippedSums(Rows(X, y), Absolute(), shifting=True)
-        apart = [sums._margins(X[i : i + 1], w) for i in range(5)]
-        assert (np.concatenate(apart) == sums._margins(X, w)).all()
+        apart = [_one_by_one(X[i : i + 1], w) for i in range(5)]
+        assert (np.concatenate(apart) == _one_by_one(X, w)).all()
     apart = [Rows(X[i : i + 1], y).projected(columns[:, 0]) for i in range(5)]
     assert (np.concatenate(apart) == Rows(X, y).projected(columns[:, 0])).all()
     bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(-1, 1)), 9000, Logistic(), intercept=1.0)
@@ -216,7 +228,7 @@ def test_a_long_row_counts_the_same_alone_and_among_others() -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_threads_do_not_change_a_sum(dtype: type) -> None:
     rng = np.random.default_rng(5)
-    n = 2 * cache_rows(20) + 100
+    n = 2 * BLOCK_ROWS + 100
     X = rng.normal(size=(n, 20)).astype(dtype)
     rows, w = Rows(X, np.ones(n)), rng.normal(size=20)
     plain = ClippedSums(rows, Logistic()).full(w, 0.5)
@@ -224,25 +236,23 @@ def test_threads_do_not_change_a_sum(dtype: type) -> None:
         assert all((sums.full(w, 0.5) == plain).all() for _ in range(3))
 
 
-@pytest.mark.parametrize("p", [3, BY_ROW.start])
+@pytest.mark.parametrize("p", [3, 100])
 def test_rounding_stays_within_its_bound(p: int) -> None:
     rng, n = np.random.default_rng(6), 9000 // p
     X = rng.normal(size=(n, p))
     rows, w = Rows(X, rng.choice([-1.0, 1.0], n)), rng.normal(size=p)
     sums = ClippedSums(rows, Logistic())
     computed = sums.full(w, 1.0)
-    cut = sums._clipped(Logistic().slope(sums._margins(X, w), rows.y), slice(0, n))
+    cut = sums._blockwise.slopes(w)
     exact = [
         sum(Fraction(c) * Fraction(x) for c, x in zip(cut, X[:, j], strict=True)) for j in range(p)
     ]
     error = math.sqrt(
         sum(float(Fraction(a) - b) ** 2 for a, b in zip(computed, exact, strict=True))
     )
-    bound = sum_rounding(1.0, n_rows=n, dimension=p, shifting=True) / 2
+    bound = sum_rounding(1.0, n_rows=n, shifting=True) / 2
     assert 0 < error <= bound
-    fixed, free = (
-        sum_rounding(1.0, n_rows=10**8, dimension=100, shifting=s) for s in (False, True)
-    )
+    fixed, free = (sum_rounding(1.0, n_rows=10**8, shifting=s) for s in (False, True))
     assert fixed < 1e-6 < free < 1e-3
 
 

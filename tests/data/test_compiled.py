@@ -17,7 +17,8 @@ from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.data import ArraySource, Rows
 from discreet.data.blocks import slices
-from discreet.data.clipped_sums import COMPILED_ROWS, ClippedSums, shared_rows, sum_rounding
+from discreet.data.blockwise import BLOCK_ROWS
+from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Huber, Logistic, Loss, Softmax
@@ -159,7 +160,7 @@ def test_rounding_between_neighbours_stays_within_its_bound(dtype: type) -> None
     whole = total(keep)
     cap = clip * inverse[0]
     slopes = np.clip(Logistic().slope(X.astype(float) @ w, y), -cap, cap)
-    bound = sum_rounding(clip, n_rows=n, dimension=3, shifting=True)
+    bound = sum_rounding(clip, n_rows=n, shifting=True)
     # The margin's own rounding moves slopes that are not clipped: in float64 by far less than the
     # bound, in float32 by more, but the same for both neighbours.
     slack = bound / 2 if dtype == np.float64 else 1e-5
@@ -172,7 +173,7 @@ def test_rounding_between_neighbours_stays_within_its_bound(dtype: type) -> None
 
 def test_other_blocks_and_threads_do_not_change_a_sum() -> None:
     rng = np.random.default_rng(11)
-    n, changed = 3 * COMPILED_ROWS + 11, COMPILED_ROWS + 5
+    n, changed = 3 * BLOCK_ROWS + 11, BLOCK_ROWS + 5
     X, y, w = rng.normal(size=(n, 9)), signs(n, 12), rng.normal(size=9)
     other = X.copy()
     other[changed] = 7.0

@@ -233,6 +233,24 @@ def test_self_bounded_is_exactly_the_logistic_structure(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("loss", ALL, ids=named)
+def test_bare_slopes_are_the_slope(loss: Loss) -> None:
+    z, y = sample(loss, seed=12)
+    inner, bare, outer = loss.bare_slope()
+    assert math.frexp(inner)[0] == math.frexp(outer)[0] == 0.5
+    for far in (1.0, 1e4, 1e300):
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = loss.slope(far * z, y)
+            found = outer * bare(inner * far * z, y)
+        # As exact as certificates take slopes to be.
+        room = 2.0**-52 * (8.0 * np.abs(slope) + 2.0)
+        assert (np.abs(found - slope) <= room)[np.isfinite(slope)].all()
+    # A row's slope does not depend on the rows beside it.
+    whole = bare(inner * z, y)
+    for part in (slice(0, 1), slice(3, 8), slice(5, 22)):
+        assert (bare(inner * z[part], y[part]) == whole[part]).all()
+
+
+@pytest.mark.parametrize("loss", ALL, ids=named)
 def test_nothing_overflows_far_away(loss: Loss) -> None:
     _, y = sample(loss, 200, seed=10)
     for sign in (-1.0, 1.0):

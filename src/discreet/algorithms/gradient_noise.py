@@ -36,9 +36,7 @@ class GradientNoise:
     ) -> GradientNoise:
         """Return Gaussian noise of ``multiplier`` times the largest row."""
         p = problem.dimension
-        rounding = sum_rounding(
-            clip, n_rows=n_rows, dimension=problem.bounding.dimension, shifting=shifting
-        )
+        rounding = sum_rounding(clip, n_rows=n_rows, shifting=shifting)
         # privacy: no coordinate of the sum exceeds n times the clip, so this range cuts nothing.
         reach = max(n_rows * clip, _TAIL * multiplier * clip) * 1.01
         grid = Grid.choose(sensitivity=clip, dim=p, norm="l2", reach=reach)
@@ -51,9 +49,7 @@ class GradientNoise:
         cls, clip: float, epsilon: float, problem: Problem, *, n_rows: int, shifting: bool
     ) -> GradientNoise:
         """Return gamma-radius noise that costs ``epsilon``."""
-        rounding = sum_rounding(
-            clip, n_rows=n_rows, dimension=problem.bounding.dimension, shifting=shifting
-        )
+        rounding = sum_rounding(clip, n_rows=n_rows, shifting=shifting)
         sensitivity = rows_apart(problem.neighbours) * (clip + rounding)
         noise = release_noise(
             sensitivity,

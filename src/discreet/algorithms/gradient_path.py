@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.algorithms.averages import Average
 from discreet.data import Rows
-from discreet.data.clipped_sums import ClippedSums, Index
+from discreet.data.blockwise import Index
+from discreet.data.clipped_sums import ClippedSums
 from discreet.noise import Randomness
 from discreet.sets import L2Ball
 from discreet.types import Array

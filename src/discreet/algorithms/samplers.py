@@ -27,7 +27,7 @@ from discreet.accounting import (
 )
 from discreet.checks import between, integer
 from discreet.data import Rows
-from discreet.data.clipped_sums import Index
+from discreet.data.blockwise import Index
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, integers, permutation
 from discreet.types import Neighbours, rows_apart

@@ -2,8 +2,9 @@
 
 The gradient of one row is ``x`` times the slope of the loss, so a clipped sum
 is two matrix products: margins, then slopes cut to ``clip / ||x||``, then their
-combination of the rows. Rows are read once per sum, in blocks that stay in
-cache between the two products; nothing as large as the data is allocated.
+combination of the rows. Rows are read once per sum, a few at a time that stay
+in cache between the two products (:mod:`discreet.data.blockwise`); nothing as
+large as the data is allocated.
 
 Rounding. What a row adds is the real vector ``c x`` with the computed ``c``,
 and its norm is at most ``clip`` in real arithmetic. Computed sums differ from
@@ -26,22 +27,20 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 
 from discreet.checks import positive
 from discreet.data.blocks import Total, gamma, one_blas_thread, slices, summed
+from discreet.data.blockwise import BLOCK_ROWS, Blockwise, Index
 from discreet.data.compiled import Kernel, kernel_for
-from discreet.data.narrow import SLIM, combined, steady
-from discreet.data.norms import TINY, norms_of, outwards, products
-from discreet.data.rows import Rows, combine
+from discreet.data.narrow import SLIM, steady
+from discreet.data.norms import TINY
+from discreet.data.rows import Rows
 from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
 from discreet.types import Array, unit_roundoff
@@ -49,42 +48,22 @@ from discreet.types import Array, unit_roundoff
 PATIENCE = 2**32
 """Values read before a kernel is compiled, about as long as compiling takes."""
 
-COMPILED_ROWS = 16384
-"""Most rows of a block that a kernel sums, which needs no cache for it."""
-
-BY_ROW = range(72, 144)
-"""Lengths of rows for which one product a row reads memory faster than one a block."""
-
 LEAST_CAP = 1e-290
 """Slopes that are cut below this are left out: such numbers have few digits."""
 
 MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
 
-Index = npt.NDArray[np.int64]
-
-
-def cache_rows(dimension: int, *, sparse: bool = False) -> int:
-    """Return the rows of a block, from public values only.
-
-    >>> cache_rows(100), cache_rows(10_000), cache_rows(10_000, sparse=True)
-    (2608, 64, 16384)
-    """
-    if sparse:
-        return 16384
-    # Smaller blocks would fit a nearer cache, but threads then wait for the interpreter.
-    return max(64, min(8192, 2**18 // max(dimension, 1) // 16 * 16))
-
 
 def shared_rows(n_rows: int) -> int:
-    """Return the rows of a block for a kernel: equal shares for two, four or eight cores.
+    """Return the rows of a block: equal shares for two, four or eight cores.
 
     >>> shared_rows(1000), shared_rows(10_000), shared_rows(1_000_000)
     (1000, 1250, 15625)
     """
     if n_rows <= 2048:
         return max(n_rows, 1)
-    return -(-n_rows // (8 * -(-n_rows // (8 * COMPILED_ROWS))))
+    return -(-n_rows // (8 * -(-n_rows // (8 * BLOCK_ROWS))))
 
 
 def _kept(size: int) -> int:
@@ -92,7 +71,7 @@ def _kept(size: int) -> int:
     return max(16, min(1024, 2**20 // max(size, 1)))
 
 
-def sum_rounding(clip: float, *, n_rows: int, dimension: int, shifting: bool) -> float:
+def sum_rounding(clip: float, *, n_rows: int, shifting: bool) -> float:
     """Return by how much rounding can add to the distance of neighbouring sums.
 
     It holds for dense and for sparse rows, in float64 and in float32.
@@ -103,21 +82,17 @@ def sum_rounding(clip: float, *, n_rows: int, dimension: int, shifting: bool) ->
         Bound on the norm of one row's part.
     n_rows
         Most rows in a sum.
-    dimension
-        Coordinates of a row.
     shifting
         Whether the positions of rows may differ between neighbours.
 
     Examples
     --------
-    >>> sum_rounding(1.0, n_rows=10**6, dimension=100, shifting=False) < 1e-6
+    >>> sum_rounding(1.0, n_rows=10**6, shifting=False) < 1e-6
     True
     """
-    dense, sparse = cache_rows(dimension), cache_rows(dimension, sparse=True)
-    block, blocks = max(dense, sparse), n_rows / min(dense, sparse) + 9
-    # privacy: products inside a block, compensated addition between blocks.
-    inside = gamma(block + 4) * (n_rows if shifting else min(block, n_rows))
-    between = (unit_roundoff() + gamma(blocks) ** 2) * n_rows
+    # privacy: products and sums of any order inside a block, compensated addition between blocks.
+    inside = gamma(BLOCK_ROWS + 4) * (n_rows if shifting else min(BLOCK_ROWS, n_rows))
+    between = (unit_roundoff() + gamma(n_rows / BLOCK_ROWS + 9) ** 2) * n_rows
     return 2.01 * clip * (inside + between)
 
 
@@ -155,8 +130,6 @@ class ClippedSums:
         self.rows = rows
         self.loss = loss
         self.shifting = shifting
-        self._block = cache_rows(rows.dimension, sparse=rows.sparse)
-        self._local = threading.local()
         norms, self._slim = rows.norms, rows.X.dtype == np.float32 and not rows.sparse
         # A row of zeros needs no cap, but infinity times zero is not a number.
         self._inverse = np.full(rows.n_rows, 1.0 / TINY)
@@ -172,7 +145,8 @@ class ClippedSums:
         # privacy: a row of weight 0 may go without the product only if it is all zeros.
         plain = bool(((rows.weight == 1.0) | (norms == 0.0)).all())
         self._weight = None if plain else rows.weight
-        self._clip, self._cap, self._floor = 0.0, self._inverse, self._inverse
+        self._clip, self._cap = 0.0, self._inverse
+        self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
         self._patience = PATIENCE if work is None and not shifting else math.inf
@@ -212,7 +186,8 @@ class ClippedSums:
             self._clip, self._cap = clip, positive("clip", clip) * self._inverse
             # privacy: smaller ones may have been rounded up by more than the margin.
             self._cap[self._cap < LEAST_CAP] = 0.0
-            self._floor = -self._cap
+            if self._kernel is None:
+                self._blockwise.limit(self._cap)
         n_rows = self.rows.n_rows if index is None else len(index)
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
@@ -220,7 +195,7 @@ class ClippedSums:
             self._patience = math.inf
         if self._slim and in_range(clip) and np.abs(w).max() <= NARROW_RANGE**2:
             w = self._narrowed(w, index)
-        blocks = slices(n_rows, self._block if self._kernel is None else shared_rows(n_rows))
+        blocks = slices(n_rows, shared_rows(n_rows))
         room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
         total, short = Total(w.shape), 0
         for first in range(0, len(blocks), max(len(room), 1)):
@@ -262,65 +237,8 @@ class ClippedSums:
 
     def _part(self, s: slice, index: Index | None, w: Any, count: bool) -> tuple[Array, int]:
         """Return the sum over a block, with products in float32 if the weights are."""
-        if self._kernel is not None:
-            weighted = self._weight is not None
-            y, weight, cap = self.rows.y, self.rows.weight, self._cap
-            return self._kernel(w, y, weight, cap, index, s, weighted=weighted, count=count)
-        pick, narrow, short = s if index is None else index[s], w.dtype == np.float32, 0
-        X = self.rows.X[s] if narrow else self._rows(pick)
-        slope = self.loss.slope(self._margins(X, w), self.rows.y[pick])
-        if self._weight is not None:
-            slope = (self._weight[pick] * slope.T).T
-        whole = slope.copy() if count else slope
-        cut = self._clipped(slope, pick)
-        if count:
-            same = cut == whole if w.ndim == 1 else (cut == whole).all(axis=1)
-            # privacy: a blank row is not counted either way.
-            short = int(np.count_nonzero(same & (self.rows.weight[pick] > 0.0)))
-        if narrow:
-            return combined(X, cut.astype(np.float32)), short
-        return combine(X, cut), short
-
-    def _clipped(self, slope: Array, pick: slice | Index) -> Array:
-        """Cut slopes, in place if they are numbers, so that each times its row is in the clip."""
-        cap = self._cap[pick]
-        if slope.ndim == 1:
-            # privacy: a slope that is not a number ends at the cap too. Few operations on short
-            # arrays, because threads wait for each other at every one.
-            np.fmin(slope, cap, out=slope)
-            return np.asarray(np.fmax(slope, self._floor[pick], out=slope))
-        # privacy: squares below the smallest number are lost, hence the last term.
-        size = norms_of(slope) * outwards(slope.shape[1]) + TINY
-        # privacy: a longer row is scaled down onto its cap; one that is not finite adds nothing.
-        cut = slope * np.minimum(1.0, cap / size)[:, None]
-        cut[~np.isfinite(size)] = 0.0
-        return np.asarray(cut)
-
-    def _rows(self, pick: slice | Index) -> Any:
-        if self.rows.sparse:
-            part = self.rows._slice(pick) if isinstance(pick, slice) else self.rows.X[pick]
-            # privacy: sums of sparse rows are float64 whatever is stored.
-            part.data = part.data.astype(np.float64, copy=False)
-            return part
-        X = self.rows.X
-        if isinstance(pick, slice) and X.dtype == np.float64:
-            return X[pick]
-        # Every thread gathers into a block of its own, which stays in cache.
-        room = getattr(self._local, "room", None)
-        if room is None:
-            room = self._local.room = np.empty((self._block, X.shape[1]))
-        size = pick.stop - pick.start if isinstance(pick, slice) else len(pick)
-        # privacy: sums of so many rows in float32 would be off by whole rows.
-        np.copyto(room[:size], X[pick])
-        return room[:size]
-
-    def _margins(self, X: Any, w: Array) -> Array:
-        if sp.issparse(X):
-            return np.asarray(X @ w)
-        if not self.shifting:
-            by_row = w.ndim == 1 and w.dtype == np.float64 and len(w) in BY_ROW
-            return np.asarray(np.vecdot(X, w) if by_row else X @ w, dtype=np.float64)
-        # privacy: one row after the other, so that its margin does not depend on its position.
-        if w.ndim == 1:
-            return products(X, w)
-        return np.stack([products(X, column) for column in w.T], axis=1)
+        if self._kernel is None:
+            return self._blockwise(w, index, s, count=count)
+        weighted = self._weight is not None
+        y, weight, cap = self.rows.y, self.rows.weight, self._cap
+        return self._kernel(w, y, weight, cap, index, s, weighted=weighted, count=count)

@@ -94,8 +94,8 @@ class Kernel:
         # privacy: rows that shift would meet others in a float32 sum.
         add = _combine if shifting else _slim_combine
         self._runs = {
-            np.float64: _compiled(slope, _margins, _combine),
-            np.float32: _compiled(slope, _slim_margins, add),
+            np.float64: _compiled(slope, _margin, 1, _combine),
+            np.float32: _compiled(slope, _slim_margins, 8, add),
         }
         self._parameters = tuple(float(value) for value in parameters)
         self._X, self._tile = X, tile_rows(X.shape[1] * X.itemsize)
@@ -124,8 +124,11 @@ class Kernel:
 
 
 @cache
-def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
-    """Return the compiled sum for one slope; the types of its arguments are found as it runs."""
+def _compiled(slope: ScalarSlope, margins: Any, together: int, add: Any) -> Any:
+    """Return the compiled sum for one slope, with margins of so many rows taken together.
+
+    The types of its arguments are found as it runs.
+    """
     from numba import njit
 
     _register()
@@ -133,7 +136,7 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
     # a vector register.
     slope_of = njit(fastmath=False, error_model="numpy")(slope)
     margins_of = njit(fastmath=_REORDER)(margins)
-    combine, ask = njit(fastmath=_FUSE)(add), _asking()
+    combine, foresee = njit(fastmath=_FUSE)(add), _foreseeing()
 
     @njit(nogil=True, fastmath=False, error_model="numpy")
     def run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
@@ -141,7 +144,6 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
         tile, weighted, count = how
         total, short = np.zeros(w.shape[0]), 0
         at, c, label, cap = np.empty(tile, np.int64), np.empty(tile), np.empty(tile), np.empty(tile)
-        size = X.strides[0]
         for row in range(start, stop, tile):
             n = min(tile, stop - row)
             for i in range(n):
@@ -151,7 +153,11 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
                     at[i] = index[row + i]
                 label[i], cap[i] = y[at[i]], caps[at[i]]
             at[n:] = at[n - 1]
-            margins_of(X, at, n, w, c)
+            # Half of the next rows is asked for here and half below, in the order of memory, so
+            # that it never rests.
+            for i in range(0, n, together):
+                foresee(X, index, row + tile, stop, i, together)
+                margins_of(X, at, i, w, c)
             for i in range(n):
                 c[i] = slope_of(c[i], label[i], *slopes)
             if weighted:
@@ -167,20 +173,33 @@ def _compiled(slope: ScalarSlope, margins: Any, add: Any) -> Any:
             # What is left of the last four adds nothing.
             c[n:] = 0.0
             for i in range(0, n, 4):
-                soon, end = row + tile + i, min(row + tile + i + 4, stop)
-                # Long rows are foreseen by the processor itself.
-                if size <= FORESEEN:
-                    if index is None:
-                        for place in range(soon * size, end * size, LINE):
-                            ask(X, place)
-                    else:
-                        for k in range(soon, end):
-                            for place in range(index[k] * size, (index[k] + 1) * size, LINE):
-                                ask(X, place)
+                foresee(X, index, row + tile, stop, n + i, 4)
                 combine(X, at, c, i, total)
         return total, short
 
     return run
+
+
+@cache
+def _foreseeing() -> Any:
+    """Return a function that asks for some of the halves of the rows from ``first`` on."""
+    from numba import njit
+
+    ask = _asking()
+
+    @njit
+    def foresee(X: Any, index: Any, first: int, stop: int, half: int, count: int) -> None:
+        size = X.strides[0]
+        # Long rows are foreseen by the processor itself.
+        if size <= FORESEEN:
+            for h in range(half, half + count):
+                k = first + h // 2
+                if k < stop:
+                    place = size * (k if index is None else index[k]) + size // 2 * (h % 2)
+                    for line in range(place, place + size // 2, LINE):
+                        ask(X, line)
+
+    return foresee
 
 
 @cache
@@ -215,33 +234,31 @@ def _register() -> None:
     register_jitable(fastmath=False, error_model="numpy")(exp)
 
 
-def _margins(X: Any, at: Any, n: int, w: Any, out: Any) -> None:
+def _margin(X: Any, at: Any, i: int, w: Any, out: Any) -> None:
     # One row at a time is how memory is read fastest.
-    for i in range(n):
-        x, z = X[at[i]], 0.0
-        for j in range(w.shape[0]):
-            z += x[j] * w[j]
-        out[i] = z
+    x, z = X[at[i]], 0.0
+    for j in range(w.shape[0]):
+        z += x[j] * w[j]
+    out[i] = z
 
 
-def _slim_margins(X: Any, at: Any, n: int, w: Any, out: Any) -> None:
+def _slim_margins(X: Any, at: Any, i: int, w: Any, out: Any) -> None:
     # Short rows leave vector registers half empty, so eight are taken at a time.
     # privacy: the last rows are made eight as well, so that a margin does not depend on position.
-    for i in range(0, n, 8):
-        x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
-        x4, x5, x6, x7 = X[at[i + 4]], X[at[i + 5]], X[at[i + 6]], X[at[i + 7]]
-        z0 = z1 = z2 = z3 = z4 = z5 = z6 = z7 = np.float32(0.0)
-        for j in range(w.shape[0]):
-            z0 += x0[j] * w[j]
-            z1 += x1[j] * w[j]
-            z2 += x2[j] * w[j]
-            z3 += x3[j] * w[j]
-            z4 += x4[j] * w[j]
-            z5 += x5[j] * w[j]
-            z6 += x6[j] * w[j]
-            z7 += x7[j] * w[j]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = z0, z1, z2, z3
-        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = z4, z5, z6, z7
+    x0, x1, x2, x3 = X[at[i]], X[at[i + 1]], X[at[i + 2]], X[at[i + 3]]
+    x4, x5, x6, x7 = X[at[i + 4]], X[at[i + 5]], X[at[i + 6]], X[at[i + 7]]
+    z0 = z1 = z2 = z3 = z4 = z5 = z6 = z7 = np.float32(0.0)
+    for j in range(w.shape[0]):
+        z0 += x0[j] * w[j]
+        z1 += x1[j] * w[j]
+        z2 += x2[j] * w[j]
+        z3 += x3[j] * w[j]
+        z4 += x4[j] * w[j]
+        z5 += x5[j] * w[j]
+        z6 += x6[j] * w[j]
+        z7 += x7[j] * w[j]
+    out[i], out[i + 1], out[i + 2], out[i + 3] = z0, z1, z2, z3
+    out[i + 4], out[i + 5], out[i + 6], out[i + 7] = z4, z5, z6, z7
 
 
 def _combine(X: Any, at: Any, c: Any, i: int, out: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -168,6 +169,14 @@ class Loss(ABC):
         :func:`discreet.losses.scalar.exp`. None, the default, leaves the loss to numpy.
         """
         return None
+
+    def bare_slope(self) -> tuple[float, Callable[[Array, Array], Array], float]:
+        """Return ``(a, f, b)`` such that the slope is ``b f(a z, y)``, up to rounding.
+
+        ``a`` and ``b`` are powers of two, by which sums over many rows multiply outside their
+        loops. ``f`` may write over ``z``. By default it is the slope itself.
+        """
+        return 1.0, self.slope, 1.0
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return the labels with whatever else the loss needs to know of each row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +19,14 @@ def _slope(z: float, y: float) -> float:
     small: float = exp(-abs(m))
     top = small if m > 0.0 else 1.0
     return -y * top / (1.0 + small)
+
+
+def _twice_slope(half: Array, y: Array) -> Array:
+    """Write twice the slope over half of ``z``."""
+    # Several times as fast as expit, and as exact but for slopes near zero.
+    np.tanh(half, out=half)
+    half -= y
+    return half
 
 
 @dataclass(frozen=True)
@@ -47,12 +56,14 @@ class Logistic(Loss):
         return np.logaddexp(0.0, -y * z)
 
     def slope(self, z: Array, y: Array) -> Array:
-        # In place: the kernels of gradient methods call it on many short blocks.
         flip = -y
         out = np.asarray(flip * z, dtype=np.float64)
         expit(out, out=out)
         out *= flip
         return out
+
+    def bare_slope(self) -> tuple[float, Callable[[Array, Array], Array], float]:
+        return 0.5, _twice_slope, 0.5
 
     def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
         return _slope, ()

@@ -1,0 +1,185 @@
+"""The kernel of clipped sums in numpy: a few rows at a time go through two matrix products.
+
+These rows stay in a near cache from the first product to the second, so each is
+read from memory once. Threads wait for each other at every call, so there are
+few calls, on many rows each.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.data.narrow import combined
+from discreet.data.norms import TINY, norms_of, outwards, products
+from discreet.data.rows import Rows, combine
+from discreet.losses import Loss
+from discreet.types import Array
+
+Index = npt.NDArray[np.int64]
+Pick = slice | Index
+
+BLOCK_ROWS = 16384
+"""Most rows of a block, whose sum one thread computes."""
+
+
+def cache_rows(dimension: int) -> int:
+    """Return the most dense rows that go through both products at once, from public values only.
+
+    >>> cache_rows(100), cache_rows(10_000)
+    (1966, 64)
+    """
+    # About 1.5 megabytes: more leaves the near cache, and less makes threads wait.
+    return max(64, min(8192, 3 * 2**16 // max(dimension, 1)))
+
+
+class Blockwise:
+    """Clipped sums over blocks of the same rows.
+
+    Parameters
+    ----------
+    rows
+        Bounded rows: dense float64 or float32, or CSR.
+    loss
+        The loss.
+    weight
+        Weights of the rows; None if they are all 1 (or their rows zero).
+    shifting
+        Whether the positions of rows may differ between neighbours.
+
+    Examples
+    --------
+    >>> from discreet.losses import Squared
+    >>> rows = Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), -np.ones(2))
+    >>> kernel = Blockwise(rows, Squared(), None, shifting=False)
+    >>> kernel.limit(np.array([0.2, 1.0]))
+    >>> total, short = kernel(np.zeros(2), None, slice(0, 2), count=True)
+    >>> total.round(6), short
+    (array([0.6, 1.8]), 1)
+    """
+
+    def __init__(self, rows: Rows, loss: Loss, weight: Array | None, *, shifting: bool) -> None:
+        self._rows, self._weight, self._shifting = rows, weight, shifting
+        self._inner, self._slope, self._outer = loss.bare_slope()
+        self._most = BLOCK_ROWS if rows.sparse else cache_rows(rows.dimension)
+        self._local = threading.local()
+        self._high = self._low = np.zeros(rows.n_rows)
+
+    def limit(self, cap: Array) -> None:
+        """Set the largest slope of each row."""
+        # privacy: a power of two, so the real cap is kept to the last bit.
+        self._high = cap / self._outer
+        self._low = -self._high
+
+    def __call__(
+        self, w: Any, index: Index | None, block: slice, *, count: bool
+    ) -> tuple[Array, int]:
+        """Return the sum over a block and how many rows were not clipped.
+
+        ``w`` in float32 asks for products in float32. Rows are counted on
+        request, blank ones not at all.
+        """
+        read, margins, add = self._ways(w, index)
+        w, y, high, low = self._inner * w, self._rows.y, self._high, self._low
+        slope_of, clip, weight = self._slope, _cut if w.ndim == 1 else _shorten, self._weight
+        total, short, size = np.zeros(w.shape), 0, block.stop - block.start
+        # Equal parts, because a short one takes as many calls as a long one.
+        step = -(-size // -(-size // self._most))
+        for start in range(block.start, block.stop, step):
+            pick: Pick = slice(start, min(start + step, block.stop))
+            pick = pick if index is None else index[pick]
+            X = read(pick)
+            slope = slope_of(margins(X, w), y[pick])
+            if weight is not None:
+                slope = (weight[pick] * slope.T).T
+            whole = slope.copy() if count else slope
+            cut = clip(slope, high[pick], low[pick])
+            if count:
+                same = cut == whole if w.ndim == 1 else (cut == whole).all(axis=1)
+                # privacy: a blank row is not counted either way.
+                short += int(np.count_nonzero(same & (self._rows.weight[pick] > 0.0)))
+            total += add(X, cut)
+        return self._outer * total, short
+
+    def slopes(self, w: Array) -> Array:
+        """Return the clipped slopes of all rows."""
+        read, margins, _ = self._ways(w, None)
+        z = margins(read(slice(0, self._rows.n_rows)), self._inner * w)
+        clip = _cut if w.ndim == 1 else _shorten
+        return self._outer * clip(self._slope(z, self._rows.y), self._high, self._low)
+
+    def _ways(
+        self, w: Any, index: Index | None
+    ) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Array], Callable[[Any, Any], Array]]:
+        """Return how rows are read, multiplied by weights, and added up."""
+        X = self._rows.X
+        if self._rows.sparse:
+            return self._read, _sparse_dot, combine
+        if w.dtype == np.float32:
+            return X.__getitem__, _wide_dot, _narrow_sum
+        read = X.__getitem__ if index is None and X.dtype == np.float64 else self._read
+        # privacy: one row after the other, so that its margin does not depend on its position.
+        margins = _one_by_one if self._shifting else np.dot
+        return read, margins, combine if w.ndim == 2 else _left
+
+    def _read(self, pick: Pick) -> Any:
+        """Return rows in float64."""
+        if self._rows.sparse:
+            part = self._rows._slice(pick) if isinstance(pick, slice) else self._rows.X[pick]
+            # privacy: sums of sparse rows are float64 whatever is stored.
+            part.data = part.data.astype(np.float64, copy=False)
+            return part
+        X = self._rows.X
+        size = pick.stop - pick.start if isinstance(pick, slice) else len(pick)
+        # Every thread gathers into a room of its own, which stays in cache.
+        room = getattr(self._local, "room", None)
+        if room is None or len(room) < size:
+            room = self._local.room = np.empty((max(size, self._most), X.shape[1]))
+        # privacy: sums of so many rows in float32 would be off by whole rows.
+        np.copyto(room[:size], X[pick])
+        return room[:size]
+
+
+def _cut(slope: Array, high: Array, low: Array) -> Array:
+    """Cut slopes that are numbers, in place."""
+    # privacy: a slope that is not a number ends at the cap too.
+    np.fmin(slope, high, out=slope)
+    np.fmax(slope, low, out=slope)
+    return slope
+
+
+def _shorten(slope: Array, high: Array, low: Array) -> Array:
+    """Return slopes of several outputs, the longer ones scaled down onto their caps."""
+    # privacy: squares below the smallest number are lost, hence the last term.
+    size = norms_of(slope) * outwards(slope.shape[1]) + TINY
+    cut = slope * np.minimum(1.0, high / size)[:, None]
+    # privacy: a slope that is not finite adds nothing.
+    cut[~np.isfinite(size)] = 0.0
+    return np.asarray(cut)
+
+
+def _left(X: Any, slope: Array) -> Array:
+    # A vector times a matrix is the faster way round.
+    return np.asarray(np.dot(slope, X))
+
+
+def _wide_dot(X: Any, w: Any) -> Array:
+    return np.asarray(np.dot(X, w), dtype=np.float64)
+
+
+def _sparse_dot(X: Any, w: Any) -> Array:
+    return np.asarray(X @ w)
+
+
+def _one_by_one(X: Any, w: Any) -> Array:
+    if w.ndim == 1:
+        return products(X, w)
+    return np.stack([products(X, column) for column in w.T], axis=1)
+
+
+def _narrow_sum(X: Any, slope: Any) -> Array:
+    return combined(X, slope.astype(np.float32))
