@@ -133,15 +133,25 @@ class Blockwise:
             # privacy: sums of sparse rows are float64 whatever is stored.
             part.data = part.data.astype(np.float64, copy=False)
             return part
-        X = self._rows.X
-        size = pick.stop - pick.start if isinstance(pick, slice) else len(pick)
-        # Every thread gathers into a room of its own, which stays in cache.
-        room = getattr(self._local, "room", None)
-        if room is None or len(room) < size:
-            room = self._local.room = np.empty((max(size, self._most), X.shape[1]))
+        if isinstance(pick, slice):
+            part = self._rows.X[pick]
+        else:
+            room = self._room(len(pick), self._rows.X.dtype)
+            # Without a mode numpy gathers into memory of its own first.
+            part = np.take(self._rows.X, pick, axis=0, out=room, mode="clip")
+        if part.dtype == np.float64:
+            return part
         # privacy: sums of so many rows in float32 would be off by whole rows.
-        np.copyto(room[:size], X[pick])
-        return room[:size]
+        wide = self._room(len(part), np.float64)
+        np.copyto(wide, part)
+        return wide
+
+    def _room(self, n_rows: int, dtype: Any) -> Any:
+        """Return room for so many rows, one of its own for every thread, which stays in cache."""
+        rooms, wide = self._local.__dict__, dtype == np.float64
+        if len(rooms.get(wide, ())) < n_rows:
+            rooms[wide] = np.empty((max(n_rows, self._most), self._rows.dimension), dtype)
+        return rooms[wide][:n_rows]
 
 
 def _cut(slope: Array, high: Array, low: Array) -> Array:

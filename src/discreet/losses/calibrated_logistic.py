@@ -104,11 +104,14 @@ class CalibratedLogistic(Loss):
         return part * (before - straight - math.exp(self.flat) * beyond)
 
     def slope(self, z: Array, y: Array) -> Array:
+        # As in _slope, one exponential for everything.
         sign, cap = np.sign(y), np.abs(y)
-        m = sign * z
-        size: Array = np.minimum(expit(-m), cap * np.exp(-np.maximum(m, 0.0)))
+        right, small = sign * z > 0.0, np.exp(-np.abs(z))
+        most = 1.0 / (1.0 + small)
+        size = np.minimum(cap, most)
+        size = np.where(right, small * size, size)
         if self.flat > 0.0:
-            level = np.minimum(expit(-np.minimum(m, 0.0)), cap)
+            level = np.minimum(cap, np.where(right, 0.5, most))
             size = np.minimum(level, math.exp(self.flat) * size)
         return -sign * size
 
