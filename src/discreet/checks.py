@@ -52,6 +52,17 @@ def usable_epsilon(name: str, value: object) -> float:
     return number
 
 
+def truth(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False.
+
+    >>> truth("fit_intercept", True)
+    True
+    """
+    if str(value) not in ("True", "False") or isinstance(value, str):
+        raise InvalidParameter(f"{name} must be True or False. Got {type(value).__name__} instead.")
+    return bool(value)
+
+
 def nonnegative(name: str, value: object) -> float:
     """Return ``value`` as a float if it is finite and at least zero.
 

@@ -10,6 +10,9 @@
     ├── BudgetTooSmall   (ValueError)   no valid calibration at this epsilon and delta
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
+Warnings: ``UndeclaredBounds`` and ``NoStableSupport`` of the estimators, and
+``WeakBudget`` here.
+
 A message is a release: it names parameters and says what to do, and never
 contains a row, a label or any other value computed from the data.
 """
@@ -41,3 +44,7 @@ class BudgetTooSmall(DiscreetError, ValueError):
 
 class NotCertified(DiscreetError, RuntimeError):
     """A certificate could not be produced; nothing was released."""
+
+
+class WeakBudget(UserWarning):
+    """A budget that protects little: a large epsilon, or a delta of one row or more."""

@@ -140,6 +140,19 @@ def test_error_bound_holds_in_exact_arithmetic(loss, size, sparse):
         assert not true <= error / 1e4
 
 
+def test_certificates_of_separable_rows_do_not_grow_with_the_weights():
+    """Far from the boundary slopes are flat, so rounding of long weights moves them little."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((5000, 20)) / 5.0
+    rows, w = Rows(X, np.sign(X @ np.ones(20))), np.ones(20)
+    short, long = (rows.certified_gradient(Logistic(), size * w)[1] for size in (3.0, 300.0))
+    assert long <= 3.0 * short
+    # By the largest curvature alone it would grow as the weights do.
+    flat = Logistic()
+    object.__setattr__(flat, "bend", lambda z, y, slack: None)
+    assert rows.certified_gradient(flat, 300.0 * w)[1] > 30.0 * short
+
+
 def test_error_bound_holds_under_cancellation():
     # Every row comes with its negative, so the sum is zero and only rounding is left.
     loss = Squared()

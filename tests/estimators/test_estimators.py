@@ -43,6 +43,7 @@ from discreet.errors import (
     InvalidData,
     InvalidParameter,
     MissingBound,
+    WeakBudget,
 )
 from discreet.regularizers import L1
 from discreet.sets import L2Ball
@@ -102,6 +103,26 @@ def test_next_to_no_privacy_is_fitted_or_refused_in_words(kind: type, epsilon: f
     except InvalidParameter as refusal:
         said = str(refusal)
     assert not said or (epsilon > 1e6 and "noise would round to zero" in said)
+
+
+@EVERY
+@pytest.mark.filterwarnings("default::discreet.errors.WeakBudget")
+def test_a_weak_budget_is_warned_of_whatever_the_data(kind: type) -> None:
+    X, y = np.ones((2000, 2)), np.arange(2000) % 2
+    weak = {"delta": [(1.0, 1e-3), (1.0, 0.5)], "epsilon": [(60.0, 1e-6)]}
+    for name, budgets in weak.items():
+        for epsilon, delta in budgets:
+            with pytest.warns(WeakBudget, match=name):
+                make(kind, epsilon=epsilon, delta=delta).plan(2, 2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(kind, epsilon=1.0, delta=1e-6).fit(X, y)
+
+
+@EVERY
+def test_an_intercept_is_fitted_or_not(kind: type) -> None:
+    with pytest.raises(InvalidParameter, match="fit_intercept must be True or False"):
+        make(kind, fit_intercept="no").plan(2, 100)
 
 
 BEYOND = [(1e-300, 0.0), (1e-300, 1e-6), (1e300, 0.0), (1e300, 1e-6), (1.0, 1e-300)]

@@ -233,6 +233,23 @@ def test_self_bounded_is_exactly_the_logistic_structure(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("loss", ALL, ids=named)
+def test_curvature_nearby_is_at_most_the_bend(loss: Loss) -> None:
+    z, y = sample(loss, seed=13)
+    most = loss.regularity(label=LABEL, reach=REACH).smoothness
+    for far in (1.0, 10.0):
+        for slack in (0.0, 1e-9, 0.1, 2.0):
+            bend = loss.bend(far * z, y, np.full(len(z), slack))
+            if bend is None:
+                return
+            assert (bend <= most * (1 + 1e-12)).all()
+            for part in np.linspace(-1.0, 1.0, 9):
+                nearby = loss.curvature(far * z + part * slack, y)
+                assert (nearby <= bend * (1 + 1e-12)).all()
+    # It is of use: far away there is next to none.
+    assert (loss.bend(far * z, y, np.zeros(len(z))) < 0.01 * most).mean() > 0.3
+
+
+@pytest.mark.parametrize("loss", ALL, ids=named)
 def test_bare_slopes_are_the_slope(loss: Loss) -> None:
     z, y = sample(loss, seed=12)
     inner, bare, outer = loss.bare_slope()

@@ -93,16 +93,18 @@ class Budget:
             )
         return Budget(epsilon, delta)
 
-    def remarks(self) -> tuple[str, ...]:
-        """Return cautions about the budget itself; they reveal nothing about data.
+    def remarks(self, rows: int | None = None) -> tuple[str, ...]:
+        """Return cautions about the budget itself, for so many rows where that is public.
 
-        >>> Budget(1.0, 1e-6).remarks()
+        >>> Budget(1.0, 1e-6).remarks(5000)
         ()
+        >>> Budget(1.0, 1e-3).remarks(5000)
+        ('delta = 0.001 is not below one over the number of rows, ... smaller delta.',)
         """
-        return remarks(self.epsilon, self.delta)
+        return remarks(self.epsilon, self.delta, rows)
 
 
-def remarks(epsilon: float, delta: float) -> tuple[str, ...]:
+def remarks(epsilon: float, delta: float, rows: int | None = None) -> tuple[str, ...]:
     """Return cautions about what was promised or may be spent.
 
     >>> len(remarks(60.0, 0.5))
@@ -118,6 +120,11 @@ def remarks(epsilon: float, delta: float) -> tuple[str, ...]:
         found.append(
             f"delta = {delta:g} allows publishing a row outright with about that "
             "probability; keep delta far below one over the number of rows."
+        )
+    elif rows is not None and delta * rows >= 1:
+        found.append(
+            f"delta = {delta:g} is not below one over the number of rows, so publishing a random "
+            "row outright would be allowed; choose a much smaller delta."
         )
     return tuple(found)
 

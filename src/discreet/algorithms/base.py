@@ -164,8 +164,8 @@ def norm_guess_of(problem: Problem, given: float | None) -> float:
     return min(radius, usual if given is None else positive("norm_guess", given))
 
 
-def solver_error(problem: Problem) -> float:
-    """Bound the rounding error of a gradient at weights of the guessed norm.
+def solver_error(problem: Problem, norm_guess: float = 0.0) -> float:
+    """Bound the rounding error of a gradient at weights of the usual norm, or a larger guess.
 
     Only whether a certificate can be reached depends on this number, never
     its validity, so an undeclared size is replaced by a nominal one.
@@ -176,7 +176,7 @@ def solver_error(problem: Problem) -> float:
         n_rows=NOMINAL_ROWS if problem.n_rows is None else problem.n_rows,
         dimension=problem.bounding.dimension,
         row_norm=problem.row_norm,
-        weights_norm=norm_guess_of(problem, None),
+        weights_norm=max(norm_guess_of(problem, None), norm_guess),
         label=problem.bounding.label_bound,
         weight=problem.bounds.weight,
         proximal=not plain,

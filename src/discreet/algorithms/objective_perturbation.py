@@ -201,7 +201,10 @@ class ObjectivePerturbationPlan:
         """Largest norm of the certified subgradient, ideal perturbation included."""
         # A grid that is wide enough cannot be finer than this, see release_noise.
         coarse = 2.0**-37 * math.sqrt(self.problem.dimension) * self.strength * self.reach
-        return max(1e-8 * self.scale, 4 * solver_error(self.problem), coarse)
+        # Only a guess that was declared exceeds what rows can stretch the usual one to.
+        longest = min(self.norm_guess / MOST_STRETCH, self.reach)
+        error = 4 * solver_error(self.problem, longest)
+        return max(1e-8 * self.scale, error, coarse)
 
     @cached_property
     def tilt(self) -> Noise:

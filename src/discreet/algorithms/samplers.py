@@ -192,9 +192,10 @@ def _full(batch: int | None, n_rows: int) -> Sampler:
 
 
 def _poisson(batch: int | None, n_rows: int) -> Sampler:
-    if batch is not None and batch >= n_rows:
+    batch = _usual(n_rows) if batch is None else batch
+    if batch >= n_rows:
         raise Incompatible(_ALL_ROWS)
-    return PoissonBatch((_usual(n_rows) if batch is None else batch) / n_rows)
+    return PoissonBatch(batch / n_rows)
 
 
 def _usual(n_rows: int) -> int:

@@ -22,11 +22,4 @@ def cautions(budget: Budget, rows: int | None = None) -> list[str]:
     >>> cautions(Budget(1.0, 1e-3), 5000)
     ['caution: delta = 0.001 is not below one over the number of rows, ... smaller delta.']
     """
-    found = list(budget.remarks())
-    said = any(remark.startswith("delta") for remark in found)
-    if rows is not None and budget.delta * rows >= 1 and not said:
-        found.append(
-            f"delta = {budget.delta:g} is not below one over the number of rows, so publishing a "
-            "random row outright would be allowed; choose a much smaller delta."
-        )
-    return [f"caution: {remark}" for remark in found]
+    return [f"caution: {remark}" for remark in budget.remarks(rows)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from discreet import __version__
 from discreet.cli import accuracy_first, card, demo, fit, plan, predict
 from discreet.cli.parser import Parser
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, WeakBudget
 
 _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
 
@@ -55,7 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leave:
         return int(leave.code or 0)
     try:
-        arguments.run(arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakBudget)  # said as a caution
+            arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output left, as head does; nothing more can be said to it.

@@ -93,7 +93,7 @@ def margin_error(terms: int, dimension: int, weights_norm: float) -> float:
     return gamma(terms + 4) * weights_norm * outwards(dimension)
 
 
-def slope_error(smoothness: float, margin: Array, size: Array, loss: Loss) -> Array:
+def slope_error(smoothness: float | Array, margin: Array, size: Array, loss: Loss) -> Array:
     """Return the error of slopes of given sizes, when ``z`` is off by ``margin``.
 
     >>> from discreet.losses import Logistic

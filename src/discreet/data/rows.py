@@ -174,11 +174,13 @@ class Rows:
 
         def one(s: slice) -> tuple[list[Array], float, float]:
             X, weight = self._slice(s), self.weight[s]
-            slope = loss.slope(X @ w, self.y[s])
+            z, y, off = X @ w, self.y[s], margin * self.norms[s]
+            slope, bend = loss.slope(z, y), loss.bend(z, y, off)
+            most = smoothness if bend is None else bend
             size = np.abs(slope) if w.ndim == 1 else norms_of(slope)
             lever = weight * self.norms[s]
             share = float(lever @ size)
-            error = float(lever @ slope_error(smoothness, margin * self.norms[s], size, loss))
+            error = float(lever @ slope_error(most, off, size, loss))
             return self._fine_sums(X, _times(weight, slope), fine), error, share
 
         total, count, errors, shares = Total(w.shape), 0, [], []

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
 from discreet.checks import integer
+from discreet.errors import WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.types import Array, Bounds, Neighbours
@@ -131,7 +132,10 @@ class PrivateEstimator(Fitted, Portable):
         if self.n_rows is not None:
             integer("n_rows", self.n_rows)
         size = self.n_rows if self.neighbours == "add-remove" else n_rows
-        return None if size is None else integer("n_rows", size)
+        size = None if size is None else integer("n_rows", size)
+        for remark in self._budget().remarks(size):
+            warn_caller(f"{type(self).__name__}: {remark}", WeakBudget)
+        return size
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.accounting.events import Composed
 from discreet.algorithms import Algorithm, Plan, Problem, choose
-from discreet.checks import nonnegative, positive
+from discreet.checks import nonnegative, positive, truth
 from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, promising_little
@@ -54,7 +54,7 @@ class LinearModel(PrivateEstimator):
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         size, reach, intercept = self._size(n_rows), self._reach(bounds, n_features), 0.0
-        if self.fit_intercept:
+        if truth("fit_intercept", self.fit_intercept):
             intercept = reach * positive("intercept_scaling", self.intercept_scaling)
         return Problem(
             loss=self._loss(bounds, math.hypot(reach, intercept)),

@@ -151,6 +151,13 @@ class Loss(ABC):
     def regularity(self, *, label: float, reach: float) -> Regularity:
         """Return the constants, given bounds on ``|y|`` and ``||z||`` (may be inf)."""
 
+    def bend(self, z: Array, y: Array, slack: Array) -> Array | None:
+        """Return bounds on the curvature everywhere within ``slack`` of ``z``, of a scalar loss.
+
+        Certificates of long weights rest on them. None, the default, leaves them to the smoothness.
+        """
+        return None
+
     def slope_inverse(self, level: Array, y: Array) -> Array:
         """Return a point where the slope of a scalar loss crosses ``level``.
 

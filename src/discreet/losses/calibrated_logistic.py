@@ -13,6 +13,7 @@ from discreet.accounting.terms import LossTerms
 from discreet.checks import nonnegative, positive
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
+from discreet.losses.logistic import far_bend
 from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array, unit_roundoff
 
@@ -126,6 +127,9 @@ class CalibratedLogistic(Loss):
             raised = np.where(m > self._knot(c, t), math.exp(self.flat) * middle, 0.0)
             middle = np.where(m > 0.0, raised, middle)
         return part * np.where(m < -t, 0.0, middle)
+
+    def bend(self, z: Array, y: Array, slack: Array) -> Array:
+        return far_bend(z, slack + self.flat, 0.5)
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
         return scalar_regularity(slopes=(1.0, 1.0), smoothness=0.5, one_signed=True)

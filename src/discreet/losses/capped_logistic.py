@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from discreet.checks import between
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.logistic import far_bend
 from discreet.losses.scalar import ScalarSlope, exp
 from discreet.types import Array
 
@@ -88,6 +89,9 @@ class CappedLogistic(Loss):
         right = c * np.exp(-np.maximum(m, t))
         middle = np.where(m > t, right, expit(m) * expit(-m))
         return np.where(m < -t, 0.0, middle)
+
+    def bend(self, z: Array, y: Array, slack: Array) -> Array:
+        return far_bend(z, slack, max(0.25, 1.0 - self.cap))
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
         return scalar_regularity(
