@@ -1,7 +1,9 @@
-"""Time the certified inner solver against scikit-learn's logistic regression.
+"""Time logistic regression, the solver and whole private fits, against scikit-learn's.
 
-Both fit the same noise-free logistic problem in the same process, one after
-the other. Ours includes the bounding copy of the data and the certificate.
+The certified inner solver and scikit-learn's solvers fit the same noise-free
+problem in the same process, one after the other. Ours includes the bounding copy
+of the data and the certificate. Then ``PrivateLogisticRegression`` is fitted with
+its defaults, and once more to see how much memory it takes at the most.
 Writes ``results/solver_speed.json`` beside its configuration::
 
     python benchmarks/solver_speed.py --rows 1000000 --features 100
@@ -14,6 +16,7 @@ import json
 import os
 import platform
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -25,11 +28,13 @@ import sklearn
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from discreet import PrivateLogisticRegression
 from discreet.algorithms.minimize import minimise
 from discreet.data import ArraySource, Bounding, certificate_error
 from discreet.losses import Logistic
 from discreet.types import Bounds
 
+EPSILONS = (0.1, 1.0, 8.0)
 SOLVERS = ("newton-cholesky", "lbfgs", "newton-cg")
 
 
@@ -103,6 +108,24 @@ def main() -> None:
     fastest = min(results[s]["wall"] for s in SOLVERS)
     ratio = results["discreet"]["wall"] / fastest
     print(f"ratio to the fastest of them: {ratio:.2f}")
+    private: dict[str, Any] = {}
+    for epsilon in EPSILONS:
+        model = PrivateLogisticRegression(
+            epsilon=epsilon, bounds=Bounds(row_norm=2.0, classes=(0, 1))
+        )
+        wall, cpu, _ = best(lambda model=model: model.fit(X, y), args.repeats)
+        tracemalloc.start()
+        model.fit(X, y)
+        extra = tracemalloc.get_traced_memory()[1] / X.nbytes
+        tracemalloc.stop()
+        private[f"epsilon {epsilon:g}"] = {
+            "wall": wall,
+            "cpu": cpu,
+            "ratio": wall / fastest,
+            "most memory, in copies of the rows": extra,
+        }
+        print(f"private fit, epsilon {epsilon:<4g} {wall:8.3f} s wall {cpu:8.3f} s cpu  ", end="")
+        print(f"ratio {wall / fastest:.2f}, {extra:.2f} copies of the rows")
     record = {
         "configuration": {
             "rows": args.rows,
@@ -120,6 +143,7 @@ def main() -> None:
         },
         "seconds": results,
         "ratio": ratio,
+        "private fits": private,
     }
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(record, indent=2) + "\n")

@@ -12,6 +12,7 @@ from discreet.accounting import (
     folded_multiplier,
     gaussian_delta,
     gaussian_multiplier,
+    zcdp_rho,
 )
 from discreet.accounting.gaussian import least, least_within
 from discreet.errors import InvalidParameter
@@ -78,6 +79,32 @@ def test_gaussian_multiplier_vectors(epsilon: float, delta: float, sigma: float)
     assert found == pytest.approx(sigma, rel=1e-9)
     assert gaussian_delta(epsilon, 1 / found) <= delta
     assert gaussian_delta(epsilon, 1 / (found * (1 - 1e-9))) > delta
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "printed"),
+    [
+        (0.1, 1e-6, 52.755115),
+        (0.5, 1e-6, 10.701593),
+        (1, 1e-5, 5.002584),
+        (1, 1e-6, 5.443438),
+        (2, 1e-5, 2.599320),
+        (4, 1e-5, 1.392521),
+        (8, 1e-6, 0.825672),
+    ],
+)
+def test_the_chapters_closed_form_is_private_and_costs_more_noise(
+    epsilon: float, delta: float, printed: float
+) -> None:
+    closed = math.sqrt(2 * (math.log(1 / delta) + epsilon)) / epsilon
+    assert closed == pytest.approx(printed, abs=6e-7)
+    assert gaussian_delta(epsilon, 1 / printed) < delta
+    # The order of the proofs: exact, by zCDP, by zCDP with a simpler conversion.
+    exact = gaussian_multiplier(epsilon, delta)
+    concentrated = 1 / math.sqrt(2 * zcdp_rho(epsilon, delta))
+    assert 1.03 * exact < concentrated < 1.11 * exact
+    assert 1.14 * exact < closed < 1.57 * exact
+    assert concentrated < closed
 
 
 def test_gaussian_multiplier_agrees_with_another_library() -> None:

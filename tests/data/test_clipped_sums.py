@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.data import ArraySource, Bounding, Rows
+from discreet.data import ArraySource, Bounding, Rows, blockwise
 from discreet.data.blocks import slices
-from discreet.data.blockwise import BLOCK_ROWS, _one_by_one, cache_rows
+from discreet.data.blockwise import BLOCK_ROWS, cache_rows
 from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
 from discreet.data.narrow import SLIM
+from discreet.data.rows import combine
+from discreet.errors import InvalidParameter
 from discreet.losses import (
     LOSSES,
     Absolute,
@@ -93,6 +97,21 @@ def test_rows_of_weight_zero_add_nothing_whatever_the_other_weights_are(kind: st
             np.testing.assert_allclose(sums.full(np.ones(3), 0.7), expected, rtol=1e-9)
 
 
+def cut_slopes(sums: ClippedSums, w: np.ndarray, clip: float, index: Any = None) -> np.ndarray:
+    """What a sum multiplies the rows by, in their order."""
+    seen = []
+
+    def record(X: Any, cut: np.ndarray) -> np.ndarray:
+        seen.append(sums._blockwise._outer * cut)
+        return combine(X, cut)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blockwise, "_left", record)
+        patch.setattr(blockwise, "combine", record)
+        sums.batch(index, w, clip)
+    return np.concatenate(seen)
+
+
 def test_specification_vector() -> None:
     rows = Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
     with ClippedSums(rows, Logistic()) as sums:
@@ -109,8 +128,7 @@ def test_no_row_adds_more_than_the_clip_in_real_arithmetic(loss: Loss) -> None:
     rows = Rows(X, labels(loss, 400, rng))
     sums, w = ClippedSums(rows, loss), weights_for(loss, 7, rng)
     clip = 0.1
-    sums.full(w, clip)
-    cut = sums._blockwise.slopes(w)
+    cut = cut_slopes(sums, w, clip)
     square = [
         sum(Fraction(v) ** 2 for v in np.atleast_1d(c)) * sum(Fraction(v) ** 2 for v in x)
         for c, x in zip(cut, X, strict=True)
@@ -148,6 +166,10 @@ def test_slopes_whose_squares_are_lost_obey_the_clip() -> None:
     w[0] = 0.0, 395.0, -50.0
     total = ClippedSums(Rows(X, np.ones(1)), Softmax()).full(w, 1e-200)
     assert np.abs(total).sum() <= 1e-200
+    # A factor of few digits is not rounded up.
+    rows = Rows(np.ones((1, 1)), np.zeros(1), np.array([4.95e123]))
+    total = ClippedSums(rows, Softmax()).full(np.zeros((1, 3)), 1e-200)
+    assert np.linalg.norm(1e200 * total) <= 1.0
     # They are there: a clip above them leaves them alone.
     assert np.abs(ClippedSums(Rows(X, np.ones(1)), Softmax()).full(w, 1.0)).sum() > 1e-172
 
@@ -201,8 +223,7 @@ def test_a_row_counts_the_same_wherever_it_stands(loss: Loss) -> None:
     for start in range(9):
         rows = Rows(X[start:].copy(), y[start:])
         sums = ClippedSums(rows, loss, shifting=True)
-        sums.full(w, 1.0)
-        found.append(sums._blockwise.slopes(w)[9 - start :])
+        found.append(cut_slopes(sums, w, 1.0)[9 - start :])
     assert all((cut == found[0]).all() for cut in found)
 
 
@@ -212,8 +233,15 @@ def test_a_long_row_counts_the_same_alone_and_among_others() -> None:
     X, columns = rng.normal(size=(5, 9000)), rng.normal(size=(9000, 3))
     y = np.ones(5)
     for w in (columns[:, 0].copy(), columns):
-        apart = [_one_by_one(X[i : i + 1], w) for i in range(5)]
-        assert (np.concatenate(apart) == _one_by_one(X, w)).all()
+        loss = Squared() if w.ndim == 1 else SquaredVector(dim=3)
+        labels = y if w.ndim == 1 else np.ones((5, 3))
+        # A clip that cuts nothing, so that slopes keep the last digits of margins.
+        whole = cut_slopes(ClippedSums(Rows(X, labels), loss, shifting=True), w, 1e9)
+        for keep in ([0], [1], [4], [0, 1, 2], [0, 2, 3, 4]):
+            rows = Rows(X[keep].copy(), labels[keep])
+            assert (cut_slopes(ClippedSums(rows, loss, shifting=True), w, 1e9) == whole[keep]).all()
+            drawn = ClippedSums(Rows(X, labels), loss, shifting=True)
+            assert (cut_slopes(drawn, w, 1e9, np.array(keep)) == whole[keep]).all()
     apart = [Rows(X[i : i + 1], y).projected(columns[:, 0]) for i in range(5)]
     assert (np.concatenate(apart) == Rows(X, y).projected(columns[:, 0])).all()
     bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(-1, 1)), 9000, Logistic(), intercept=1.0)
@@ -236,6 +264,40 @@ def test_threads_do_not_change_a_sum(dtype: type) -> None:
         assert all((sums.full(w, 0.5) == plain).all() for _ in range(3))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_do_not_gather_rows_into_one_place(
+    dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every thread waits, once it has gathered rows, until the other has gathered some."""
+    monkeypatch.setattr("discreet.data.clipped_sums.os.sched_getaffinity", lambda _: {0, 1})
+    rng = np.random.default_rng(8)
+    X, index = rng.normal(size=(4000, 3)).astype(dtype), rng.permutation(4000)
+    rows, w = Rows(X, np.ones(4000)), rng.normal(size=3)
+    plain = ClippedSums(rows, Logistic()).batch(index, w, 0.5)
+    meet, dot = threading.Barrier(2), np.dot
+
+    def slowly(X: Any, w: Any) -> Any:
+        meet.wait(timeout=10)
+        return dot(X, w)
+
+    with ClippedSums(rows, Logistic()) as sums:
+        monkeypatch.setattr("discreet.data.blockwise.np.dot", slowly)
+        assert (sums.batch(index, w, 0.5) == plain).all()
+
+
+def test_an_index_from_the_end_meets_its_own_cap() -> None:
+    sums = ClippedSums(Rows(np.array([[100.0], [1.0]]), np.ones(2)), Logistic())
+    assert sums.batch(np.array([-1]), np.zeros(1), 0.5) == pytest.approx(-0.5)
+    assert sums.batch(np.array([-2]), np.zeros(1), 0.5) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("work", [0.0, math.inf])
+def test_a_clip_of_zero_is_refused_from_the_start(work: float) -> None:
+    sums = ClippedSums(Rows(np.ones((1, 1)), np.ones(1)), Logistic(), work=work)
+    with pytest.raises(InvalidParameter, match="clip"):
+        sums.full(np.zeros(1), 0.0)
+
+
 @pytest.mark.parametrize("p", [3, 100])
 def test_rounding_stays_within_its_bound(p: int) -> None:
     rng, n = np.random.default_rng(6), 9000 // p
@@ -243,7 +305,7 @@ def test_rounding_stays_within_its_bound(p: int) -> None:
     rows, w = Rows(X, rng.choice([-1.0, 1.0], n)), rng.normal(size=p)
     sums = ClippedSums(rows, Logistic())
     computed = sums.full(w, 1.0)
-    cut = sums._blockwise.slopes(w)
+    cut = cut_slopes(sums, w, 1.0)
     exact = [
         sum(Fraction(c) * Fraction(x) for c, x in zip(cut, X[:, j], strict=True)) for j in range(p)
     ]

@@ -23,6 +23,9 @@ from discreet.types import Array
 Index = npt.NDArray[np.int64]
 Pick = slice | Index
 
+LEAST_CAP = 1e-290
+"""Slopes that are cut below this are left out: such numbers have few digits."""
+
 BLOCK_ROWS = 16384
 """Most rows of a block, whose sum one thread computes."""
 
@@ -105,13 +108,6 @@ class Blockwise:
             total += add(X, cut)
         return self._outer * total, short
 
-    def slopes(self, w: Array) -> Array:
-        """Return the clipped slopes of all rows."""
-        read, margins, _ = self._ways(w, None)
-        z = margins(read(slice(0, self._rows.n_rows)), self._inner * w)
-        clip = _cut if w.ndim == 1 else _shorten
-        return self._outer * clip(self._slope(z, self._rows.y), self._high, self._low)
-
     def _ways(
         self, w: Any, index: Index | None
     ) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Array], Callable[[Any, Any], Array]]:
@@ -130,7 +126,6 @@ class Blockwise:
         """Return rows in float64."""
         if self._rows.sparse:
             part = self._rows._slice(pick) if isinstance(pick, slice) else self._rows.X[pick]
-            # privacy: sums of sparse rows are float64 whatever is stored.
             part.data = part.data.astype(np.float64, copy=False)
             return part
         if isinstance(pick, slice):
@@ -138,10 +133,10 @@ class Blockwise:
         else:
             room = self._room(len(pick), self._rows.X.dtype)
             # Without a mode numpy gathers into memory of its own first.
-            part = np.take(self._rows.X, pick, axis=0, out=room, mode="clip")
+            # privacy: wraps as caps and labels do, so that no row meets the cap of another.
+            part = np.take(self._rows.X, pick, axis=0, out=room, mode="wrap")
         if part.dtype == np.float64:
             return part
-        # privacy: sums of so many rows in float32 would be off by whole rows.
         wide = self._room(len(part), np.float64)
         np.copyto(wide, part)
         return wide
@@ -166,7 +161,10 @@ def _shorten(slope: Array, high: Array, low: Array) -> Array:
     """Return slopes of several outputs, the longer ones scaled down onto their caps."""
     # privacy: squares below the smallest number are lost, hence the last term.
     size = norms_of(slope) * outwards(slope.shape[1]) + TINY
-    cut = slope * np.minimum(1.0, high / size)[:, None]
+    factor = np.minimum(1.0, high / size)
+    # privacy: smaller ones may have been rounded up by more than the margin.
+    factor[factor < LEAST_CAP] = 0.0
+    cut = slope * factor[:, None]
     # privacy: a slope that is not finite adds nothing.
     cut[~np.isfinite(size)] = 0.0
     return np.asarray(cut)

@@ -36,7 +36,7 @@ import numpy as np
 
 from discreet.checks import positive
 from discreet.data.blocks import Total, gamma, one_blas_thread, slices, summed
-from discreet.data.blockwise import BLOCK_ROWS, Blockwise, Index
+from discreet.data.blockwise import BLOCK_ROWS, LEAST_CAP, Blockwise, Index
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, steady
 from discreet.data.norms import TINY
@@ -48,8 +48,8 @@ from discreet.types import Array, unit_roundoff
 PATIENCE = 2**32
 """Values read before a kernel is compiled, about as long as compiling takes."""
 
-LEAST_CAP = 1e-290
-"""Slopes that are cut below this are left out: such numbers have few digits."""
+MOST_CAP = 2.0**1000
+"""Larger caps cut nothing, and twice as much would be infinite."""
 
 MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
@@ -145,7 +145,7 @@ class ClippedSums:
         # privacy: a row of weight 0 may go without the product only if it is all zeros.
         plain = bool(((rows.weight == 1.0) | (norms == 0.0)).all())
         self._weight = None if plain else rows.weight
-        self._clip, self._cap = 0.0, self._inverse
+        self._clip, self._cap = math.nan, self._inverse
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
@@ -183,7 +183,9 @@ class ClippedSums:
 
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
         if clip != self._clip:
-            self._clip, self._cap = clip, positive("clip", clip) * self._inverse
+            with np.errstate(over="ignore"):
+                cap = positive("clip", clip) * self._inverse
+            self._clip, self._cap = clip, np.minimum(cap, MOST_CAP)
             # privacy: smaller ones may have been rounded up by more than the margin.
             self._cap[self._cap < LEAST_CAP] = 0.0
             if self._kernel is None:
@@ -193,7 +195,7 @@ class ClippedSums:
         if self._patience < 0:
             self._kernel = kernel_for(self.loss, self.rows.X, shifting=self.shifting)
             self._patience = math.inf
-        if self._slim and in_range(clip) and np.abs(w).max() <= NARROW_RANGE**2:
+        if self._slim and in_range(clip) and np.abs(w).max(initial=0.0) <= NARROW_RANGE**2:
             w = self._narrowed(w, index)
         blocks = slices(n_rows, shared_rows(n_rows))
         room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
