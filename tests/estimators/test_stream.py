@@ -12,6 +12,7 @@ import stat
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from discreet.algorithms.stream_learner import StreamLearner
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import UndeclaredBounds
-from discreet.estimators.journal import DAMAGED, Journal
+from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal, checksum
 from discreet.estimators.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 from discreet.noise import Seeded
@@ -54,6 +55,16 @@ def feed(stream: PrivateStreamClassifier, chunks: list[slice]) -> PrivateStreamC
     for chunk in chunks:
         stream.partial_fit(X[chunk], Y[chunk])
     return stream
+
+
+def edit_state(path: Path, edit: Callable[[dict[str, Any]], object], *, signed: bool) -> str:
+    """Change a state file, with a checksum that fits or the old one; return the new text."""
+    held = json.loads(path.read_text())
+    edit(held)
+    if signed:
+        held["sha256"] = checksum(held)
+    path.write_text(json.dumps(held))
+    return path.read_text()
 
 
 # What is published.
@@ -380,27 +391,316 @@ STATE_EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
     "no strategy": lambda held: held["content"]["learner"].update(_strategy={}),
     "no sums": lambda held: held["content"]["learner"]["_sums"].pop("secret"),
     "short sums": lambda held: held["content"]["learner"]["_sums"].update(secret={"sums": [7.5]}),
+    "assumptions that are text": lambda held: held["content"].update(assumptions="abc"),
+    "assumptions that are numbers": lambda held: held["content"].update(assumptions=[1]),
+    "a longer stream": lambda held: held["content"].update(n_rows=600),
+    **{
+        f"{name} of {value}": lambda held, name=name, value=value: held["content"][
+            "learner"
+        ].update({name: value})
+        for name, value in (
+            ("steps", 0),
+            ("rows", 0),
+            ("rows", 41),
+            ("passes", 0),
+            ("passes", 2),
+            ("_block", 1),
+            ("_block", 3),
+            ("_block", 10**12),
+            ("_rows_before", 20),
+            ("_steps_before", 5),
+        )
+    },
+    **{
+        f"sums of {steps} steps": lambda held, steps=steps: held["content"]["learner"][
+            "_sums"
+        ].update(steps=steps)
+        for steps in (0, 9, 11, 16)
+    },
+    "steps moved to an earlier block": lambda held: (
+        held["content"]["learner"].update(_steps_before=6),
+        held["content"]["learner"]["_sums"].update(steps=4),
+    ),
+    "steps set back alone": lambda held: (
+        held["content"]["learner"].update(steps=4),
+        held["content"]["learner"]["_sums"].update(steps=4),
+    ),
 }
+"""Edits that are found without the checksum too."""
+
+SILENT_EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no secret sums": lambda held: _zero(held["content"]["learner"]["_sums"]["secret"]),
+    "no public sums": lambda held: _zero(held["content"]["learner"]["_sums"]["public"]),
+    **{
+        f"zeros for {name}": lambda held, name=name: held["content"]["learner"].update(
+            {name: [0.0] * len(held["content"]["learner"][name])}
+        )
+        for name in ("weights", "_prefix", "_total")
+    },
+    "other bounds": lambda held: held["content"]["bounds"].update(row_norm=3.0),
+    "another loss": lambda held: held["content"]["model"]["parameters"].update(loss="hinge"),
+    "other assumptions": lambda held: held["content"].update(assumptions=["none"]),
+    "a later place": lambda held: held["content"].update(position=50),
+    "unseeded noise": lambda held: held["content"].update(seeded=False),
+    "another owner": lambda held: held.update(owner="me"),
+    "another serial": lambda held: held.update(serial=7),
+    "no warning": lambda held: held.update(warning=""),
+    "no checksum": lambda held: held.pop("sha256"),
+    "a checksum of another kind": lambda held: held.update(sha256=["1"]),
+    "more in it": lambda held: held.update(note="mine"),
+}
+"""Edits that only the checksum finds."""
 
 
+def _zero(arrays: dict[str, Any]) -> None:
+    for name, values in arrays.items():
+        arrays[name] = (0.0 * np.array(values)).tolist()
+
+
+@pytest.mark.parametrize("signed", [False, True], ids=["old checksum", "new checksum"])
 @pytest.mark.parametrize("edit", STATE_EDITS)
-def test_a_damaged_state_is_refused_without_a_word_of_it(tmp_path: Path, edit: str) -> None:
+def test_a_damaged_state_is_refused_without_a_word_of_it(
+    tmp_path: Path, edit: str, signed: bool
+) -> None:
     path = tmp_path / "state.json"
     feed(model(state_path=path), CHUNKS[:2])
-    held = json.loads(path.read_text())
-    STATE_EDITS[edit](held)
-    path.write_text(json.dumps(held))
+    text = edit_state(path, STATE_EDITS[edit], signed=signed)
     half = tmp_path / "state.json.next"
     half.write_text("half a st")
     with pytest.raises(InvalidData) as caught:
         PrivateStreamClassifier.resume(path)
     assert str(caught.value) == DAMAGED
     # What cannot be resumed has not been taken over either.
-    assert path.read_text() == json.dumps(held)
+    assert path.read_text() == text
     assert half.read_text() == "half a st"
     # A cause may quote sums of data.
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("edit", SILENT_EDITS)
+def test_a_careless_edit_stops_the_owner_and_whoever_resumes(tmp_path: Path, edit: str) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path), CHUNKS[:2])
+    text, released = edit_state(path, SILENT_EDITS[edit], signed=False), stream.coef_
+    with pytest.raises(InvalidData) as caught:
+        PrivateStreamClassifier.resume(path)
+    assert str(caught.value) == DAMAGED
+    with pytest.raises(InvalidData, match="damaged"):
+        feed(stream, CHUNKS[2:3])
+    assert path.read_text() == text
+    assert np.array_equal(stream.coef_, released)
+    assert stream.rows_seen_ == 40
+
+
+def test_the_layout_of_a_state_file_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    feed(model(state_path=path), CHUNKS[:2])
+    held = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(held.items())), indent=2))
+    assert PrivateStreamClassifier.resume(path).rows_seen_ == 40
+
+
+@pytest.mark.parametrize("strategy", ["blt", "toeplitz", "honaker", "tree"])
+@pytest.mark.parametrize("first", [0, 4], ids=["one pass", "second pass"])
+def test_no_edit_of_a_count_gives_a_block_more_steps_than_its_noise_covers(
+    tmp_path: Path, strategy: str, first: int
+) -> None:
+    """60 steps of a block of 64, of which the file is made to say 4."""
+    path = tmp_path / "state.json"
+    stream = model(state_path=path, strategy=strategy, n_rows=64, batch_size=1, passes=2)
+    if first:
+        # As many steps before as the second pass is said to have.
+        stream.partial_fit(X[:first], Y[:first]).begin_pass()
+    stream.partial_fit(X[:60], Y[:60])
+    text = edit_state(
+        path, lambda held: held["content"]["learner"]["_sums"].update(steps=4), signed=True
+    )
+    with pytest.raises(InvalidData) as caught:
+        PrivateStreamClassifier.resume(path)
+    assert str(caught.value) == DAMAGED
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("strategy", "error", "match"),
+    [("blt", Incompatible, "noise"), ("tree", InvalidData, "damaged")],
+)
+def test_no_edit_gives_a_block_a_longer_horizon(
+    tmp_path: Path, strategy: str, error: type[Exception], match: str
+) -> None:
+    path = tmp_path / "state.json"
+    feed(model(state_path=path, strategy=strategy, n_rows=36), CHUNKS[:1])
+    # A tree of 9 steps has the noise of one of 15; other noise depends on every step.
+    text = edit_state(
+        path, lambda held: held["content"]["learner"]["_strategy"].update(horizon=15), signed=True
+    )
+    with pytest.raises(error, match=match):
+        PrivateStreamClassifier.resume(path)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("edit", "sums"),
+    [
+        ({"rows": 20}, 15),
+        ({"_block": 0}, 15),
+        ({"_block": 2}, 15),
+        ({"_steps_before": 20}, 10),
+        ({"_steps_before": 10}, 20),
+        ({"steps": 20}, 5),
+    ],
+)
+def test_counts_of_a_later_block_must_agree(
+    tmp_path: Path, edit: dict[str, int], sums: int
+) -> None:
+    """30 steps: a block of 15 that is full, and 15 steps of one of 30."""
+    path = tmp_path / "state.json"
+    feed(model(state_path=path, strategy="tree"), CHUNKS)
+    learner = json.loads(path.read_text())["content"]["learner"]
+    assert [learner[n] for n in ("_block", "steps", "_steps_before", "rows")] == [1, 30, 15, 120]
+    edit_state(
+        path,
+        lambda held: (
+            held["content"]["learner"].update(edit),
+            held["content"]["learner"]["_sums"].update(steps=sums),
+        ),
+        signed=True,
+    )
+    with pytest.raises(InvalidData, match="damaged"):
+        PrivateStreamClassifier.resume(path)
+
+
+def test_a_place_set_back_in_a_later_pass_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    feed(feed(model(state_path=path, passes=2), CHUNKS).begin_pass(), CHUNKS[:2])
+    whole = path.read_text()
+    for edit in ({"position": 20}, {"position": 0}):
+        edit_state(path, lambda held, edit=edit: held["content"].update(edit), signed=True)
+        with pytest.raises(InvalidData, match="damaged"):
+            PrivateStreamClassifier.resume(path)
+        path.write_text(whole)
+    edit_state(
+        path,
+        lambda held: (
+            held["content"].update(position=0),
+            held["content"]["learner"].update(_rows_before=160),
+        ),
+        signed=True,
+    )
+    with pytest.raises(InvalidData, match="damaged"):
+        PrivateStreamClassifier.resume(path)
+    path.write_text(whole)
+    assert PrivateStreamClassifier.resume(path).rows_seen_ == 40
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_state_a_stream_comes_to_can_be_resumed(tmp_path: Path, seed: int) -> None:
+    """Blocks that are full, cut short by a pass, or just begun; steps of fewer rows."""
+    rng, path = np.random.default_rng(seed), tmp_path / "state.json"
+    stream = model(state_path=path, strategy="tree", n_rows=6, passes=4)
+    stream.partial_fit(X[:1], Y[:1])
+    passes = {1}
+    for _ in range(25):
+        if rng.random() < 0.2 and stream.passes_begun_ < 4:
+            stream.begin_pass()
+        else:
+            place, count = stream.rows_seen_, rng.integers(1, 20)
+            rows = slice(place % 100, place % 100 + count)
+            stream.partial_fit(X[rows], Y[rows], start=place)
+        resumed = PrivateStreamClassifier.resume(path)
+        assert resumed._living().state() == stream._living().state()
+        assert resumed.rows_seen_ == stream.rows_seen_
+        stream = resumed
+        passes.add(stream.passes_begun_)
+    assert len(passes) > 2
+
+
+def test_one_stream_of_noise_through_all_passes_is_restored_too() -> None:
+    endless = model(passes=2).plan(3)
+    plan = replace(endless, config=replace(endless.config, restart=False, endless=False))
+    labels = (Y[:60] == "up").astype(int)
+    rows = plan.problem.bounding.apply(ArraySource(X[:60], labels))
+    learner = plan.start(Seeded(0))
+    for number in range(2):
+        if number:
+            learner.begin_pass()
+        for start in range(0, 60, 20):
+            learner.learn(rows.take(slice(start, start + 20)))
+            again = plan.start(Seeded(0))
+            again.restore(learner.state())
+            assert again.state() == learner.state()
+    state = learner.state()
+    with pytest.raises(InvalidParameter, match="does not fit"):
+        plan.start(Seeded(0)).restore(state | {"_sums": state["_sums"] | {"steps": 15}})
+
+
+# Paths.
+
+
+def test_a_missing_folder_is_named_before_anything_is_learned(tmp_path: Path) -> None:
+    path = tmp_path / "later" / "state.json"
+    stream = model(state_path=path)
+    for attempt in (
+        lambda: stream.partial_fit(X[:20], Y[:20]),
+        lambda: PrivateStreamClassifier.resume(path),
+    ):
+        with pytest.raises(InvalidParameter) as caught:
+            attempt()
+        assert str(caught.value) == NO_FOLDER
+    path.parent.mkdir()
+    assert feed(stream, CHUNKS[:1]).rows_seen_ == 20
+
+
+def test_a_missing_state_file_is_answered_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with pytest.raises(InvalidParameter) as caught:
+        PrivateStreamClassifier.resume(path)
+    assert str(caught.value) == MISSING
+    with pytest.raises(InvalidParameter, match="names a folder"):
+        PrivateStreamClassifier.resume(tmp_path)
+    assert not list(tmp_path.iterdir())
+    stream = feed(model(state_path=path), CHUNKS[:1])
+    path.rename(tmp_path / "away.json")
+    with pytest.raises(InvalidParameter, match="put it back"):
+        feed(stream, CHUNKS[1:2])
+    assert stream.rows_seen_ == 20
+    (tmp_path / "away.json").rename(path)
+    assert feed(stream, CHUNKS[1:2]).rows_seen_ == 40
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_start_that_was_killed_leaves_one_file_to_remove(tmp_path: Path, share: float) -> None:
+    path, half = tmp_path / "state.json", tmp_path / "state.json.next"
+    Journal.create(path)
+    text = path.read_text()
+    path.unlink()
+    half.write_text(text[: int(share * len(text))])
+    left = half.read_text()
+    for attempt in (
+        lambda: model(state_path=path).partial_fit(X[:20], Y[:20]),
+        lambda: model(state_path=path).fit(X, Y),
+        lambda: PrivateStreamClassifier.resume(path),
+    ):
+        with pytest.raises(InvalidParameter) as caught:
+            attempt()
+        assert str(caught.value) == LEFTOVER
+        assert half.read_text() == left
+        assert not path.exists()
+    half.unlink()
+    assert feed(model(state_path=path), CHUNKS[:1]).rows_seen_ == 20
+
+
+def test_a_state_file_put_back_beside_a_leftover_goes_on(tmp_path: Path) -> None:
+    path, away = tmp_path / "state.json", tmp_path / "away.json"
+    feed(model(state_path=path), CHUNKS[:1])
+    (tmp_path / "state.json.next").write_text("{ half")
+    path.rename(away)
+    with pytest.raises(InvalidParameter, match="put it back"):
+        PrivateStreamClassifier.resume(path)
+    away.rename(path)
+    assert PrivateStreamClassifier.resume(path).rows_seen_ == 20
+    assert [found.name for found in tmp_path.iterdir()] == ["state.json"]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.999])
@@ -423,9 +723,7 @@ def test_a_state_without_a_sure_mark_counts_as_seeded(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     feed(model(state_path=path, random_state=None), CHUNKS[:2])
     assert PrivateStreamClassifier.resume(path).guarantee_.secure
-    held = json.loads(path.read_text())
-    held["content"]["seeded"] = 0
-    path.write_text(json.dumps(held))
+    edit_state(path, lambda held: held["content"].update(seeded=0), signed=True)
     assert not PrivateStreamClassifier.resume(path).guarantee_.secure
 
 
@@ -465,9 +763,9 @@ def test_settings_changed_on_the_way_change_no_claim(
     resumed.partial_fit(X[60:80], Y[60:80], start=60)
     assert PrivateStreamClassifier.resume(path).guarantee_ == stream.guarantee_
     # Even a file that was changed does not turn old noise into another promise.
-    held = json.loads(path.read_text())
-    held["content"]["model"]["parameters"].update(change)
-    path.write_text(json.dumps(held))
+    edit_state(
+        path, lambda held: held["content"]["model"]["parameters"].update(change), signed=True
+    )
     with pytest.raises(Incompatible, match="would not be true"):
         PrivateStreamClassifier.resume(path)
 

@@ -191,6 +191,15 @@ class FTRLPlan:
         error = gamma(self.batch + self.problem.bounding.dimension + 16) * self.gradient_bound
         return rows_apart(self.problem.neighbours) * self.problem.terms.lipschitz + 2.0 * error
 
+    @property
+    def _single(self) -> bool:
+        """Whether one stream of noise runs through several passes."""
+        return self.config.passes > 1 and not self.config.restart
+
+    def horizon(self, index: int) -> int:
+        """Return the most steps of a block."""
+        return self.steps * (self.config.passes if self._single else 2**index)
+
     def block(self, index: int, strategy: Strategy | None = None) -> PrefixSums:
         """Return the noise of one block of the stream; an endless one has many.
 
@@ -198,11 +207,11 @@ class FTRLPlan:
         """
         config, known = self.config, self._blocks
         if index not in known or strategy is not None:
-            single = config.passes > 1 and not config.restart
-            horizon = self.steps * (config.passes if single else 2**index)
-            chosen = STRATEGIES[config.strategy](horizon) if strategy is None else strategy
+            single = self._single
+            if strategy is None:
+                strategy = STRATEGIES[config.strategy](self.horizon(index))
             known[index] = PrefixSums.plan(
-                chosen,
+                strategy,
                 sensitivity=self.sensitivity,
                 # privacy: a row is in one block a pass; passes with fresh noise add up.
                 multiplier=self.multiplier * math.sqrt(1 if single else config.passes),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Record = Callable[[dict[str, Any]], None]
 
+UNFIT = "A saved stream does not fit the plan it resumes."
+
 
 class StreamLearner:
     """A stream under way: current weights, and what they cost so far.
@@ -38,7 +40,9 @@ class StreamLearner:
         self.alone = threading.Lock()  # for whoever feeds it from several threads
         self.rows = self.steps = 0
         self.passes = 1
+        self._rows_before = 0  # of earlier passes
         self._block, self._sums = 0, plan.block(0).start()
+        self._steps_before = 0  # of earlier blocks
         # Of blocks that are finished: the sum of their totals and its standard deviation.
         self._base, self._base_deviation = np.zeros(plan.problem.shape), 0.0
         self._work = 0.0
@@ -51,6 +55,11 @@ class StreamLearner:
     def average(self) -> Array:
         """Mean of the iterates, each counted once per row it was used on."""
         return self._total / self.rows if self.rows else self.weights
+
+    @property
+    def rows_of_pass(self) -> int:
+        """Number of rows learned since the current pass began."""
+        return self.rows - self._rows_before
 
     @property
     def guarantee(self) -> Guarantee:
@@ -103,6 +112,7 @@ class StreamLearner:
                 "come again too soon for the noise. Feed the rest, or plan with restart=True."
             )
         self.passes += 1
+        self._rows_before = self.rows
 
     def _step(self, rows: Rows) -> None:
         plan, problem = self.plan, self.plan.problem
@@ -145,6 +155,7 @@ class StreamLearner:
         seen = self.plan.block(self._block).deviation(self._sums.steps)
         self._base_deviation = math.hypot(self._base_deviation, seen)
         self._block, self._sums = index, self.plan.block(index).start()
+        self._steps_before = self.steps
 
     def _cost(self, n_rows: int) -> float:
         """Return ``G (G/2 + N)`` of a step of so many rows after the steps so far."""
@@ -178,12 +189,11 @@ class StreamLearner:
         for name in _ARRAYS:
             value = np.array(state[name], dtype=np.float64)
             if value.shape != self.weights.shape or not np.isfinite(value).all():
-                raise InvalidParameter("A saved stream does not fit the plan it resumes.")
+                raise InvalidParameter(UNFIT)
             setattr(self, name, value)
         # privacy: a strategy that was searched for must not be searched again half way.
         strategy = strategy_from_dict(state["_strategy"])
-        self._sums = self.plan.block(self._block, strategy).start()
-        self._sums.restore(state["_sums"])
+        block = self.plan.block(self._block, strategy)
         # privacy: what was released so far carries the noise of these terms and of no others.
         if state.get("_terms") != self._terms():
             raise Incompatible(
@@ -191,6 +201,36 @@ class StreamLearner:
                 "passes or noise, so the guarantee would not be true of what was released. Resume "
                 "it as it was written; other settings need a new stream and a budget of its own."
             )
+        self._check_counts(integer("steps", state["_sums"]["steps"], 0), strategy.horizon)
+        self._sums = block.start()
+        self._sums.restore(state["_sums"])
+
+    def _check_counts(self, steps: int, horizon: int) -> None:
+        """Refuse counts that no stream of this plan comes to.
+
+        ``steps`` are those of the current block, which its noise covers up to
+        ``horizon``.
+        """
+        plan, config = self.plan, self.plan.config
+        # Blocks double, and those before this one were filled. First, so that no power is huge.
+        if self._block > (self.steps.bit_length() if config.endless else 0):
+            raise InvalidParameter(UNFIT)
+        filled = plan.steps * (2**self._block - 1)
+        again = self.passes - 1 if config.restart else 0  # blocks a new pass has cut short
+        fits = (
+            1 <= self.passes <= config.passes,
+            self.steps <= self.rows <= self.steps * plan.batch,
+            self._rows_before <= (self.rows if self.passes > 1 else 0),
+            # A block lies in one pass, so its steps hold rows of this pass.
+            not config.restart or steps <= self.rows_of_pass,
+            # privacy: the sensitivity is that of a block of the planned length, and steps already
+            # taken in it count towards that length.
+            steps <= horizon == plan.horizon(self._block),
+            self._steps_before + steps == self.steps,
+            filled <= self._steps_before <= filled + again * horizon,
+        )
+        if not all(fits):
+            raise InvalidParameter(UNFIT)
 
     def _terms(self) -> list[Any]:
         """Return the promise and the noise of the current block, as plain values."""
@@ -206,6 +246,7 @@ def _count(name: str, value: object) -> int:
 
 _COUNTERS: dict[str, Callable[[str, object], float]] = {
     **dict.fromkeys(("rows", "steps", "passes", "_block"), _count),
+    **dict.fromkeys(("_rows_before", "_steps_before"), _count),
     **dict.fromkeys(("_base_deviation", "_work"), nonnegative),
     "_strength": positive,
 }

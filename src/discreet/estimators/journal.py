@@ -4,6 +4,8 @@ The file holds sums of data without noise, so it is as secret as the data. It
 is kept apart from model files and readable by its owner only. Every write
 replaces the whole file at once and reaches the disk before it counts, so after
 a crash the file holds either the state before a call or the state after it.
+A checksum inside tells a file that was damaged or edited by hand from one this
+library wrote; whoever computes it anew can still write anything.
 
 Whoever resumes a stream becomes its owner by writing a new name into the file;
 earlier owners find another name there at their next write and are refused. So
@@ -15,6 +17,7 @@ is. A *copy* of the file cannot be told from the file: never resume both.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import json
 import os
@@ -36,6 +39,18 @@ SECRET = "SECRET: sums of data without noise. Protect this file like the data; d
 DAMAGED = (
     "This state file is damaged or was edited, so the stream cannot go on. Do not resume an older "
     "copy of it: rows learned since would be released again. Start a new stream, with new rows."
+)
+FOLDER = "The path of the state file names a folder. Name a file in it."
+NO_FOLDER = "The folder of the state file does not exist. Create it first, or name another path."
+MISSING = (
+    "There is no state file at this path. If it was moved, put it back. A stream whose state is "
+    "lost cannot go on: feeding its rows to a new one costs the budget again."
+)
+LEFTOVER = (
+    "There is no state file at this path, only one with .next added to its name, left by a process "
+    "that was stopped while it wrote. Nothing was published from that one. If the state file was "
+    "moved, put it back and use resume(path). If the stream had not begun, or its rows will never "
+    "be fed again, see that no other process is starting there, remove the .next file and start."
 )
 
 
@@ -68,7 +83,7 @@ class Journal:
         journal = cls(Path(path))
         with _alone(journal._path.parent):
             if journal._path.is_dir():
-                raise InvalidParameter("state_path names a folder. Name a file in it.")
+                raise InvalidParameter(FOLDER)
             if journal._path.exists():
                 # privacy: starting over on the same rows would release them twice.
                 raise InvalidParameter(
@@ -76,6 +91,10 @@ class Journal:
                     "on with resume(path). Only if its rows will never be fed again, remove the "
                     "file."
                 )
+            if journal._next.exists():
+                # privacy: it may stand beside a state file that was moved, whose rows were
+                # released; only whoever moved it knows.
+                raise InvalidParameter(LEFTOVER)
             journal._replace({})
         return journal
 
@@ -132,7 +151,12 @@ class Journal:
         return self._path.with_name(self._path.name + ".next")
 
     def _read(self) -> dict[str, Any]:
-        text = self._path.read_bytes()
+        if self._path.is_dir():
+            raise InvalidParameter(FOLDER)
+        try:
+            text = self._path.read_bytes()
+        except FileNotFoundError:
+            raise InvalidParameter(LEFTOVER if self._next.exists() else MISSING) from None
         with undamaged():
             held: dict[str, Any] = json.loads(text)
             fit = (held.get("format"), held.get("version")) == (FORMAT, VERSION)
@@ -144,12 +168,18 @@ class Journal:
         kinds = {"owner": str, "serial": int, "content": dict}
         if not all(isinstance(held.get(name), kind) for name, kind in kinds.items()):
             raise InvalidData(DAMAGED)
+        # privacy: counts that were set back would let a block of noise outlive its horizon.
+        with undamaged():
+            whole = held.get("sha256") == checksum(held)
+        if not whole:
+            raise InvalidData(DAMAGED)
         return held
 
     def _replace(self, content: dict[str, Any]) -> None:
         serial = self._serial + 1
         head = {"format": FORMAT, "version": VERSION, "warning": SECRET}
-        text = json.dumps({**head, "owner": self._owner, "serial": serial, "content": content})
+        held = {**head, "owner": self._owner, "serial": serial, "content": content}
+        text = json.dumps({**held, "sha256": checksum(held)})
         try:
             # Exclusive, so two owners never write at once; private from the first byte.
             handle = os.open(self._next, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -170,6 +200,17 @@ class Journal:
             raise
         self._serial = serial
         _sync_directory(self._path.parent)
+
+
+def checksum(held: dict[str, Any]) -> str:
+    """Return the SHA-256 of a state file's values but for the checksum itself.
+
+    >>> checksum({"b": 1, "a": 2.0}) == checksum({"a": 2.0, "b": 1, "sha256": "any"})
+    True
+    """
+    covered = {name: value for name, value in held.items() if name != "sha256"}
+    text = json.dumps(covered, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @contextlib.contextmanager
@@ -196,6 +237,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
     Between looking who owns a file and replacing it nobody else may do either.
     """
+    if not folder.is_dir():
+        raise InvalidParameter(NO_FOLDER)
     if _LOCKS is None:
         yield
         return

@@ -116,12 +116,15 @@ class PrivateStream(Flowing, LinearModel):
         learner = plan.start(random)
         learner.restore(content["learner"])
         position = integer("position", content["position"], 0)
-        if learner.passes == 1 and position < learner.rows:
+        if position < learner.rows_of_pass:
             # privacy: rows already learned would be taken for new ones.
+            raise InvalidData(DAMAGED)
+        assumptions = content["assumptions"]
+        if not isinstance(assumptions, list) or not all(isinstance(a, str) for a in assumptions):
             raise InvalidData(DAMAGED)
         # privacy: a stream whose earlier noise was seeded stays insecure.
         model._seeded = content["seeded"] is not False
-        model._assumptions = tuple(str(given) for given in content["assumptions"])
+        model._assumptions = tuple(assumptions)
         model._learner, model._placed = learner, False
         model._settings = content["model"]["parameters"]
         model._publish(learner, position)
