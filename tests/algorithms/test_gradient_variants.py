@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 
 from discreet.accounting import Budget, Gaussian, epsilon_at, gaussian_multiplier
@@ -14,7 +15,7 @@ from discreet.algorithms.bst14 import BassilySmithThakurta
 from discreet.algorithms.mirror_descent import Entropy, MirrorDescent, PNorm
 from discreet.algorithms.noisy_newton import NoisyNewton, solve_sensitivity
 from discreet.data import ArraySource
-from discreet.errors import Incompatible, InvalidParameter
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Absolute, Hinge, Logistic, Softmax
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
@@ -183,6 +184,68 @@ def test_symmetric_noise_has_the_stated_variances() -> None:
     np.testing.assert_allclose(z.var(axis=0), expected, rtol=0.06)
 
 
+ROOMY = Budget(4.0, 1e-5)
+RELEASE = math.sqrt(2) * gaussian_multiplier(4.0, 1e-5)  # multiplier of both releases of one step
+
+
+def fits(noise: np.ndarray, deviation: float) -> bool:
+    """Whether the size of centred noise is that of a deviation, ten in a million aside."""
+    size = float(np.sum((noise / deviation) ** 2))
+    return bool(5e-6 < stats.chi2(noise.size).cdf(size) < 1 - 5e-6)
+
+
+@pytest.mark.parametrize("variant", ["hessian", "double-noise"])
+def test_one_newton_step_has_a_noisy_gradient(variant: str) -> None:
+    # So large a floor that the noise of the gradient is most of the noise of a step.
+    config = NoisyNewton(variant=variant, steps=1, floor=20.0, norm_guess=100.0)
+    plan = config.plan(problem(n_features=1, n_rows=40), ROOMY)
+    source = ArraySource(np.ones((40, 1)), np.ones(40, dtype=int))
+    random = Seeded(4)
+    sample = [plan.run(source, random).weights[0] for _ in range(500)]
+    z = np.random.default_rng(0).normal(size=(2, 100_000))
+    slope = 40 * 0.5 - RELEASE * z[0]
+    if variant == "hessian":
+        exact = slope / np.maximum(40 * 0.25 + 0.25 * RELEASE * z[1], 20.0)
+    else:
+        second = 0.25 / (20.0 * 20.25) * RELEASE * z[1]
+        exact = slope / (40 * 0.25 + 20.0) + np.abs(slope) * second
+    assert stats.ks_2samp(sample, exact).pvalue > 1e-5
+
+
+@pytest.mark.parametrize(("neighbours", "apart"), [("zero-out", 1.0), ("replace-one", 2**0.5)])
+def test_the_noise_of_a_hessian_has_the_size_of_its_sensitivity(
+    neighbours: str, apart: float
+) -> None:
+    # Steps for both unit gradients give the noisy matrix back.
+    X, y = classes(400, 2)
+    task = problem(n_rows=400, neighbours=neighbours)
+    plan = NoisyNewton(steps=1, floor=1e-3).plan(task, ROOMY)
+    rows = task.bound(ArraySource(X, y))
+    hessian = X.T @ X / 4
+    steps = [
+        [plan._by_hessian(rows, np.zeros(2), e, Seeded(seed)) for e in np.eye(2)]
+        for seed in range(400)
+    ]
+    noise = np.linalg.inv(np.array(steps)) - hessian
+    sigma = apart * 0.25 * RELEASE
+    for i, j, deviation in ((0, 0, sigma), (1, 1, sigma), (0, 1, sigma / math.sqrt(2))):
+        assert fits(noise[:, i, j], deviation)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("gradient", [[3.0, -4.0], [0.0, 0.5]])
+def test_the_noise_of_a_solution_has_the_size_of_its_sensitivity(
+    neighbours: str, gradient: list[float]
+) -> None:
+    X, y = classes(400, 2)
+    task = problem(n_rows=400, neighbours=neighbours)
+    plan = NoisyNewton(variant="double-noise", steps=1, floor=5.0).plan(task, ROOMY)
+    rows, random, g = task.bound(ArraySource(X, y)), Seeded(5), np.array(gradient)
+    sample = np.array([plan._by_double_noise(rows, np.zeros(2), g, random) for _ in range(300)])
+    noise = sample - np.linalg.solve(X.T @ X / 4 + 5.0 * np.eye(2), g)
+    assert fits(noise, RELEASE * float(np.linalg.norm(g)) * 0.25 / (5.0 * 5.25))
+
+
 @pytest.mark.parametrize("variant", ["hessian", "double-noise"])
 def test_newton_learns_in_few_steps(variant: str) -> None:
     X, y = classes(20_000, 4)
@@ -205,6 +268,8 @@ def test_newton_refusals() -> None:
     for config, changes, error, message in (
         ({"variant": "exact"}, {}, InvalidParameter, "variant"),
         ({"steps": 0}, {}, InvalidParameter, "steps"),
+        ({"floor": 0}, {}, InvalidParameter, "floor"),
+        ({"floor": math.nan, "variant": "double-noise"}, {}, InvalidParameter, "floor"),
         ({}, {"loss": Hinge()}, Incompatible, "smooth"),
         ({}, {"loss": Softmax(n_classes=3), "bounds": many}, Incompatible, "one output"),
         ({}, {"neighbours": "add-remove"}, Incompatible, "public"),
@@ -238,6 +303,33 @@ def test_bst14_runs() -> None:
     runs = [plan.run(ArraySource(X, y), Seeded(s)).weights[0] for s in range(3)]
     excess = np.mean([np.abs(y - w).sum() for w in runs]) - np.abs(y - np.median(y)).sum()
     assert 0 <= excess < plan.expected_excess
+
+
+def test_the_updates_of_bst14_have_the_exact_law() -> None:
+    # Two rows, three updates: simulated here as they are printed.
+    task = problem(n_rows=2, n_features=1, loss=Hinge(), constraint=L2Ball(radius=0.9))
+    plan = BassilySmithThakurta().plan(task, Budget(4.0, 1e-2))
+    source, random = ArraySource(np.array([[1.0], [0.5]]), np.array([1, 0])), Seeded(6)
+    sample = [plan.run(source, random).weights[0] for _ in range(800)]
+    sigma = math.sqrt(32 * math.log(2 / 1e-2) * math.log(1 / 1e-2)) / 4.0
+    rng, w = np.random.default_rng(0), np.zeros(100_000)
+    for t in range(1, 4):
+        slope = np.where(rng.random(w.size) < 0.5, -1.0, 0.5)  # all margins are below one
+        step = 2 * (slope + sigma * rng.normal(size=w.size))
+        w = np.clip(w - 1.8 / (2 * math.sqrt(1 + sigma**2)) / math.sqrt(t) * step, -0.9, 0.9)
+    assert stats.ks_2samp(sample, w).pvalue > 1e-5
+
+
+def test_bst14_claims_what_its_event_costs() -> None:
+    for n_rows, epsilon, delta in ((100, 1.0, 1e-6), (20, 0.1, 1e-9), (2, 3.0, 1e-12)):
+        task = problem(n_rows=n_rows, neighbours="replace-one")
+        guarantee = BassilySmithThakurta().plan(task, Budget(epsilon, delta)).guarantee
+        assert guarantee.event.delta(guarantee.epsilon) <= delta
+        assert guarantee.epsilon <= epsilon
+    with pytest.raises(BudgetTooSmall, match=r"epsilon = 0\.81, more than epsilon = 0\.105"):
+        BassilySmithThakurta().plan(
+            problem(n_rows=100, neighbours="replace-one"), Budget(0.105, 1e-12)
+        )
 
 
 def test_bst14_refusals() -> None:

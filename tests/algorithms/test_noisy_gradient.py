@@ -106,6 +106,7 @@ def step_law(plan: NoisyGradientPlan, X: np.ndarray, y: np.ndarray, draws: int) 
         return [float(walk(plan, rows, sums, random)[0]) for _ in range(draws)]
 
 
+REAL = Bounds(row_norm=1.0, label=(-1.0, 1.0))
 ONE = {"n_features": 1, "n_rows": 40, "loss": Logistic()}
 LINE = np.linspace(-1.0, 1.0, 40).reshape(-1, 1)
 SIDE = (LINE[:, 0] > -0.3).astype(int)
@@ -125,20 +126,41 @@ def test_one_full_batch_step_has_the_exact_law() -> None:
 
 
 def test_one_poisson_step_has_the_exact_law() -> None:
+    # All gradients point the same way, so that the sum varies with the number of rows drawn.
+    X, y = np.linspace(0.5, 1.0, 40).reshape(-1, 1), np.ones(40, dtype=int)
     plan = NoisyGradient(steps=1, step=0.01, output="last", sampler="poisson", batch=10).plan(
-        problem(**ONE), Budget(1.0, 1e-2)
+        problem(**ONE), Budget(4.0, 1e-2)
     )
     assert plan.sampler.rate == 0.25
-    parts = -(2 * SIDE - 1) * 0.5 * LINE[:, 0]
+    parts = -0.5 * X[:, 0]
     rng = np.random.default_rng(0)
-    masks = rng.random((200_000, 40)) < 0.25
-    noise = plan.multiplier * rng.normal(size=200_000)
-    exact = -0.01 * ((masks @ parts) + noise) / 0.25
-    sample = step_law(plan, LINE, SIDE, 800)
-    assert stats.ks_2samp(sample, exact).pvalue > 1e-4
+    masks = rng.random((100_000, 40)) < 0.25
+    noisy = masks @ parts + plan.multiplier * rng.normal(size=100_000)
+    sample = step_law(plan, X, y, 800)
+    assert stats.ks_2samp(sample, -0.01 * noisy / 0.25).pvalue > 1e-5
     # Dividing by the rows drawn, or twice the rate, is noticed.
-    other = -0.01 * ((rng.random((200_000, 40)) < 0.5) @ parts + noise) / 0.25
-    assert stats.ks_2samp(sample, other).pvalue < 1e-6
+    drawn = np.maximum(masks.sum(axis=1), 1) / 40
+    assert stats.ks_2samp(sample, -0.01 * noisy / drawn).pvalue < 1e-6
+    assert stats.ks_2samp(sample, -0.01 * noisy / 0.5).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"rule": "smooth"}, {"rule": "strongly-convex"}, {"hidden_state": True}],
+    ids=str,
+)
+def test_the_ridge_stays_outside_the_clip(config: dict[str, object]) -> None:
+    # Rows that are clipped all along pull by 0.04; inside the clip the ridge would not be felt.
+    task = problem(n_features=1, n_rows=4, loss=Squared(), bounds=REAL)
+    given = {"steps": 20, "step": 0.05, "clip": 0.01, "strength": 4.0, "output": "last"} | config
+    plan = NoisyGradient(norm_guess=10.0, **given).plan(task, Budget(1e6, 0.5))  # type: ignore[arg-type]
+    weights = plan.run(ArraySource(np.ones((4, 1)), np.ones(4)), Seeded(0)).weights
+    w = 0.0
+    for _ in range(20):
+        pull = w + 0.05 * 4 * 0.01
+        w = pull / (1 + 0.05 * 4.0) if config == {"rule": "smooth"} else pull - 0.05 * 4.0 * w
+    assert weights[0] == pytest.approx(w, rel=0.01)
+    assert w < 0.01  # without the ridge it would be 0.04
 
 
 def test_samplers_draw_what_they_say() -> None:
@@ -436,6 +458,27 @@ def test_adaptive_clip_finds_the_median() -> None:
     assert noiseless[0] < 0.95 < 1.05 < noiseless[1]
 
 
+def test_the_count_of_short_gradients_has_the_exact_law() -> None:
+    follow, random = AdaptiveClip(batch=200.0), Seeded(8)
+    moved = [follow.next_clip(3.0, 130, 190, random) for _ in range(500)]
+    counts = [200.0 * math.log(3.0 / clip) / 0.2 for clip in moved]
+    assert stats.kstest(counts, stats.norm(130 - 190 / 2, 200 / 20).cdf).pvalue > 1e-5
+
+
+def test_sum_and_noise_follow_the_clip_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The clip halves after each step, and gradients are always longer.
+    monkeypatch.setattr(AdaptiveClip, "next_clip", lambda self, clip, *rest: clip / 2)
+    plan = NoisyGradient(adaptive_clip=True, steps=3, step=1e-4, output="last").plan(
+        problem(n_features=1, n_rows=40, loss=Hinge()), Budget(4.0, 1e-5)
+    )
+    sample = step_law(plan, np.ones((40, 1)), np.ones(40, dtype=int), 500)
+    clips = np.array([1.0, 0.5, 0.25])
+    both = math.sqrt(3) * gaussian_multiplier(4.0, 1e-5)
+    gradient = (both**-2 - (2 * 40 / 20) ** -2) ** -0.5
+    law = stats.norm(1e-4 * 40 * clips.sum(), 1e-4 * gradient * np.linalg.norm(clips))
+    assert stats.kstest(sample, law.cdf).pvalue > 1e-5
+
+
 def test_blank_rows_do_not_enter_the_count() -> None:
     X = np.ones((6, 1))
     for weight in ([1, 1, 0, 0, 1, 1], [0.5, 2, 0, 0, 1, 1]):
@@ -477,6 +520,48 @@ def test_hidden_state_is_exact_for_a_quadratic() -> None:
     shift = step * powers.sum()
     deviation = step * sigma * math.sqrt(float(np.sum(powers**2)))
     assert shift / deviation == pytest.approx(strong_factor(contraction, steps) / sigma)
+
+
+@pytest.mark.parametrize(("neighbours", "other"), [("zero-out", math.nan), ("replace-one", -1)])
+def test_last_iterates_of_neighbours_are_as_far_apart_as_the_budget_says(
+    neighbours: str, other: float
+) -> None:
+    # All rows are clipped all along, so the last iterate is Gaussian and the worst neighbour
+    # moves its mean alone: by the deviation over the multiplier of the budget, exactly.
+    task = problem(n_features=1, n_rows=6, loss=Squared(), bounds=REAL, neighbours=neighbours)
+    plan = NoisyGradient(hidden_state=True, steps=5, step=0.15, clip=0.01, strength=2.0).plan(
+        task, BUDGET
+    )
+    powers = (1 - 0.15 * 2.0) ** np.arange(5)
+    apart = 1.0 if math.isnan(other) else 2.0
+    deviation = 0.15 * apart * 0.01 * powers.sum() * gaussian_multiplier(1.0, 1e-6)
+    for labels, total in (([1.0] * 6, 6.0), ([1.0] * 5 + [other], 6.0 - apart)):
+        sample = step_law(plan, np.ones((6, 1)), np.array(labels), 500)
+        law = stats.norm(0.15 * total * 0.01 * powers.sum(), deviation)
+        assert stats.kstest(sample, law.cdf).pvalue > 1e-5
+
+
+@pytest.mark.parametrize(("neighbours", "apart"), [("zero-out", 1), ("replace-one", 2)])
+@pytest.mark.parametrize(("step", "contraction"), [(0.1, 0.8), (0.4, 0.2), (0.65, 0.95)])
+def test_hidden_state_contracts_by_the_slowest_direction(
+    neighbours: str, apart: int, step: float, contraction: float
+) -> None:
+    # Curvatures are between 2 and 3; beyond 2/(2+3) the sharp directions are the slow ones.
+    task = problem(n_rows=4, neighbours=neighbours)
+    plan = NoisyGradient(hidden_state=True, steps=9, step=step, strength=2.0).plan(task, BUDGET)
+    powers = contraction ** np.arange(9)
+    needed = apart * powers.sum() / np.linalg.norm(powers) * gaussian_multiplier(1.0, 1e-6)
+    assert plan.noise.scale == pytest.approx(needed, rel=1e-6)
+
+
+@pytest.mark.parametrize(("neighbours", "apart"), [("zero-out", 1), ("replace-one", 2)])
+def test_hidden_state_in_a_set_pays_for_its_diameter_and_every_row_apart(
+    neighbours: str, apart: int
+) -> None:
+    task = problem(n_rows=100, neighbours=neighbours, constraint=L2Ball(radius=0.5))
+    plan = NoisyGradient(hidden_state=True, steps=5000, step=0.005, clip=0.7).plan(task, BUDGET)
+    shifts = [(1.0 + t * 0.005 * apart * 0.7) / (math.sqrt(t) * 0.005) for t in range(1, 5001)]
+    assert plan.noise.scale == pytest.approx(min(shifts) * gaussian_multiplier(1.0, 1e-6), rel=1e-6)
 
 
 def test_hidden_state_needs_less_noise_and_the_same_budget() -> None:

@@ -87,6 +87,8 @@ class NoisyNewton:
         """Calibrate a run from public values."""
         one_of("variant", self.variant, VARIANTS)
         integer("steps", self.steps)
+        if self.floor is not None:
+            positive("floor", self.floor)
         if budget.delta == 0 or problem.neighbours == "add-remove" or problem.n_rows is None:
             raise Incompatible("noisy-newton needs delta > 0 and a public number of rows.")
         if not (problem.terms.scalar and math.isfinite(problem.terms.smoothness)):
