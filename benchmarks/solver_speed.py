@@ -111,7 +111,7 @@ def main() -> None:
     private: dict[str, Any] = {}
     for epsilon in EPSILONS:
         model = PrivateLogisticRegression(
-            epsilon=epsilon, bounds=Bounds(row_norm=2.0, classes=(0, 1))
+            epsilon=epsilon, delta=1e-8, bounds=Bounds(row_norm=2.0, classes=(0, 1))
         )
         wall, cpu, _ = best(lambda model=model: model.fit(X, y), args.repeats)
         tracemalloc.start()
