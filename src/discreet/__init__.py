@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
+    from discreet.errors import WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
         PrivateElasticNet,
@@ -52,10 +53,16 @@ __all__ = [
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "UndeclaredBounds",
+    "WeakBudget",
     "load",
 ]
 
-_HOMES = {"Bounds": "types", "Budget": "accounting", "Guarantee": "accounting"}
+_HOMES = {
+    "Bounds": "types",
+    "Budget": "accounting",
+    "Guarantee": "accounting",
+    "WeakBudget": "errors",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Collection
 from numbers import Integral, Real
 
+import numpy as np
+
 from discreet.errors import InvalidParameter
 
 LEAST_EPSILON, MOST_EPSILON = 1e-30, 1e12
@@ -58,7 +60,7 @@ def truth(name: str, value: object) -> bool:
     >>> truth("fit_intercept", True)
     True
     """
-    if str(value) not in ("True", "False") or isinstance(value, str):
+    if not isinstance(value, bool | np.bool_):
         raise InvalidParameter(f"{name} must be True or False. Got {type(value).__name__} instead.")
     return bool(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,12 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from discreet.accounting import Budget, gaussian_multiplier
-from discreet.algorithms import ObjectivePerturbation, Problem
+from discreet.algorithms import (
+    Localization,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    Problem,
+)
 from discreet.algorithms.objective_perturbation import WORTH, ObjectivePerturbationPlan
 from discreet.data import ArraySource
 from discreet.errors import (
@@ -122,6 +128,16 @@ def test_a_constrained_solution_differs_from_the_projected_one() -> None:
 
 
 # Test vectors of the specification.
+
+
+@pytest.mark.parametrize("algorithm", [ObjectivePerturbation, OutputPerturbation, Localization])
+def test_a_longer_guess_leaves_room_for_the_rounding_of_longer_weights(algorithm: Any) -> None:
+    """What a refused certificate advises has to help."""
+    task = problem(n_features=10, n_rows=10**7)
+    budget = Budget(8.0, 0.0 if algorithm is Localization else 1e-8)
+    plans = [algorithm(norm_guess=guess).plan(task, budget) for guess in (None, 1e3, 1e5)]
+    usual, long, longer = (plan.tolerance for plan in plans)
+    assert usual < long < longer
 
 
 def test_amp_vector() -> None:

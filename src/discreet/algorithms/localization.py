@@ -143,7 +143,7 @@ class LocalizationPlan:
     @cached_property
     def tolerance(self) -> float:
         """Largest norm of the certified subgradient, fixed before the data is read."""
-        return max(1e-6 * self._lipschitz, 4 * solver_error(self.problem))
+        return max(1e-6 * self._lipschitz, 4 * solver_error(self.problem, self.norm_guess))
 
     @cached_property
     def noise(self) -> ReleaseNoise:

@@ -92,8 +92,8 @@ def settle(residual: float, error: float, room: float) -> bool:
     if not error < room:
         raise NotCertified(
             "Rounding errors exceed the tolerance, so no point can be certified and nothing is "
-            "released. Weights are longer than was planned for: plan with a larger norm_guess or "
-            "more strength. A second attempt is a new release and spends budget again."
+            "released. Weights are longer than was planned for: plan with more strength or, where "
+            "there is one, a larger norm_guess. A second attempt spends budget again."
         )
     return residual + error <= room
 
@@ -102,5 +102,6 @@ def failed() -> NotCertified:
     """Return the error for a solver that ran out of progress."""
     return NotCertified(
         "The solver did not reach the tolerance, so nothing is released. A second attempt is a "
-        "new release and spends budget again. Plan with a larger norm_guess or more strength."
+        "new release and spends budget again. Plan with more strength or, where there is one, a "
+        "larger norm_guess."
     )

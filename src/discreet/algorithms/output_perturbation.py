@@ -129,7 +129,9 @@ class OutputPerturbationPlan:
     @cached_property
     def tolerance(self) -> float:
         """Largest norm of the certified subgradient."""
-        return max(1e-6 * self.problem.terms.lipschitz, 4 * solver_error(self.problem))
+        return max(
+            1e-6 * self.problem.terms.lipschitz, 4 * solver_error(self.problem, self.norm_guess)
+        )
 
     @cached_property
     def sensitivity(self) -> float:
