@@ -39,10 +39,15 @@ def test_scale_vectors(terms: LossTerms, neighbours: str, mode: str | None, scal
     assert gamma_scale(terms, 1.0, 1.0, neighbours, mode) == pytest.approx(scale, rel=1e-9)
 
 
-def test_replacement_needs_twice_the_strength_for_the_shortcut() -> None:
+def test_replacement_needs_twice_the_strength_to_pay_for_the_slope_alone() -> None:
     assert gamma_floor(LOGISTIC, 1.0, "replace-one") == pytest.approx(2.0)
     assert gamma_scale(LOGISTIC, 1.0, 2.0, "replace-one") == pytest.approx(2.0)
-    assert gamma_scale(LOGISTIC, 1.0, 1.99, "replace-one") > 2.2
+    # Less strength costs noise, little at first, and below the other rules at any strength.
+    assert 2.0 < gamma_scale(LOGISTIC, 1.0, 1.99, "replace-one") < 2.0001
+    for neighbours in ("zero-out", "replace-one"):
+        for strength in (0.15, 0.3, 0.8, 1.5, 4.0):
+            ours = gamma_scale(LOGISTIC, 1.0, strength, neighbours)
+            assert ours < gamma_scale(LOGISTIC, 1.0, strength, neighbours, "tight")
 
 
 def test_scale_and_epsilon_invert_each_other() -> None:
@@ -57,8 +62,11 @@ def test_scale_and_epsilon_invert_each_other() -> None:
 def test_refusals_say_what_to_do() -> None:
     with pytest.raises(BudgetTooSmall, match="strength above 0"):
         gamma_scale(HUBER, math.log(1.5), 0.4, "zero-out")
-    with pytest.raises(BudgetTooSmall, match="at least 1"):
-        gamma_scale(LOGISTIC, 1.0, 0.5, "zero-out", "logistic")
+    for neighbours in ("zero-out", "replace-one"):
+        # Refused only where the curvature alone uses up epsilon.
+        with pytest.raises(BudgetTooSmall, match=f"strength above {0.25 / math.expm1(1):.6g}"):
+            gamma_scale(LOGISTIC, 1.0, 0.1454, neighbours, "logistic")
+        assert gamma_scale(LOGISTIC, 1.0, 0.1456, neighbours, "logistic") > 100
     with pytest.raises(BudgetTooSmall, match="at least 0"):
         gamma_scale(HUBER, 1.0, 0.4, "zero-out", "kst12")
     with pytest.raises(Incompatible, match="logistic"):
@@ -136,7 +144,8 @@ def test_density_ratio_never_exceeds_epsilon(
     for _ in range(40):
         epsilon = float(random.choice([0.3, 1.0, 3.0]))
         for neighbours in ("zero-out", "replace-one"):
-            strength = gamma_floor(terms, epsilon, neighbours) * float(random.choice([1.0, 3.0]))
+            times = float(random.choice([0.4, 1.0, 3.0]))
+            strength = gamma_floor(terms, epsilon, neighbours) * times
             scale = gamma_scale(terms, epsilon, strength, neighbours)
             common = [
                 loss(float(random.uniform(-1, 1)), float(random.choice([-1, 1])))
@@ -156,8 +165,50 @@ def test_density_ratio_never_exceeds_epsilon(
 
 
 def test_too_little_strength_is_caught() -> None:
-    # Negative control: a quarter of the strength breaks the shortcut, seen only with a tilt.
+    # Negative control: R/epsilon at a quarter of the strength, seen only with a tilt.
     one = [logistic(1.0, 1.0)]
     assert worst_loss([], one, [], 0.25, 1.0, 2.0) == pytest.approx(1.31139698801, rel=1e-6)
     assert worst_loss([], one, [], 0.25, 1.0, 0.0) == pytest.approx(0.832, abs=1e-3)
     assert worst_loss([], one, [], 1.0, 1.0, 2.0) <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("times", [0.3, 0.5, 0.8])
+def test_less_strength_costs_noise_and_no_privacy(epsilon: float, times: float) -> None:
+    strength, one = times / epsilon, [logistic(1.0, 1.0)]
+    scale = gamma_scale(LOGISTIC, epsilon, strength, "zero-out")
+    tilts = [0.0, 1.0, 2.0, 5.0, 20.0]
+    with_ = max(worst_loss([], one, [], strength, scale, tilt) for tilt in tilts)
+    without = max(worst_loss([], [], one, strength, scale, tilt) for tilt in tilts)
+    assert max(with_, without) <= epsilon
+    # What is claimed is attained, so R/epsilon would be too little noise.
+    assert with_ == pytest.approx(epsilon, rel=1e-4)
+    assert max(worst_loss([], one, [], strength, 1 / epsilon, tilt) for tilt in tilts) > epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("times", [0.3, 0.6, 0.9])
+def test_less_strength_costs_a_replacement_noise_and_no_privacy(
+    epsilon: float, times: float
+) -> None:
+    """Two rows that nearly oppose each other: one at its steepest, one at any slope."""
+    strength = times * 2 / epsilon
+    rows = np.array([[1.0, 0.01], [-1.0, 0.01]])
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    # A tilt sets the gradient of the common part, here far along the first axis.
+    common = np.array([1e3, 0.0])
+
+    def worst(scale: float) -> float:
+        largest = -math.inf
+        for share in 1 / (1 + np.exp(-np.linspace(-6, 12, 200))):
+            for other in (1e-9, 0.5, 1 - 1e-9):
+                shares = np.array([share, other])
+                lengths = np.linalg.norm(common - shares[:, None] * rows, axis=1)
+                bends = np.log1p(shares * (1 - shares) / strength)
+                largest = max(largest, (lengths[1] - lengths[0]) / scale + bends[0] - bends[1])
+        return largest
+
+    scale = gamma_scale(LOGISTIC, epsilon, strength, "replace-one")
+    assert worst(scale) <= epsilon
+    assert worst(scale) > 0.999 * epsilon
+    assert worst(2 / epsilon) > epsilon

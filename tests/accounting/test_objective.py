@@ -21,6 +21,7 @@ from discreet.accounting.curves import kinked_rdp
 from discreet.accounting.gaussian import least
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
+from discreet.types import Neighbours
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
 
@@ -188,20 +189,36 @@ def test_renyi_vectors(
     [
         (LOGISTIC, "zero-out", 1.0, 3.730631634816),
         (LossTerms.logistic(radius=math.sqrt(2)), "add-remove", 2.0, 5.27590985417),
-        (LOGISTIC, "replace-one", 2.0, 7.47786334248),
         (LossTerms.logistic(radius=1.0, weight=3.0), "zero-out", 3.0, 11.1918949044),
     ],
 )
-def test_logistic_vectors(terms: LossTerms, neighbours: str, strength: float, sigma: float) -> None:
-    assert default_strength(terms, None, 1.0, 1e-5, neighbours, 4) == (  # type: ignore[arg-type]
-        pytest.approx(strength, rel=1e-12),
-        pytest.approx(sigma, rel=1e-9),
-    )
+def test_logistic_vectors(
+    terms: LossTerms, neighbours: Neighbours, strength: float, sigma: float
+) -> None:
+    rule = MODES["logistic"]
+    floor = rule.floor(terms, 1.0, neighbours)
+    assert floor == pytest.approx(strength, rel=1e-12)
+    assert rule.sigma(terms, 1.0, 1e-5, floor, neighbours) == pytest.approx(sigma, rel=1e-9)
+
+
+def test_logistic_vector_of_a_replacement() -> None:
+    rule, sigma = MODES["logistic"], 7.47786334248
+    floor = rule.floor(LOGISTIC, 1.0, "replace-one")
+    assert floor == pytest.approx(2.0, rel=1e-12)
+    # The vector gives each record half of epsilon; a little less for the new one is better.
+    halves = (1 + math.exp(0.5)) * gaussian_delta(0.5, 1 / sigma)
+    assert halves == pytest.approx(1e-5, rel=1e-9)
+    found = rule.sigma(LOGISTIC, 1.0, 1e-5, floor, "replace-one")
+    assert 0.997 * sigma < found < sigma
+    # Two rows can do what one of twice the length does, so this is nearly the least there is.
+    assert found >= 2 * gaussian_multiplier(1.0, 1e-5)
 
 
 def test_approximate_minima_vector() -> None:
     # 1% of the budget is kept for the output noise.
-    strength, sigma = default_strength(LOGISTIC, "logistic", 0.99, 0.99e-5, "zero-out", 4)
+    rule = MODES["logistic"]
+    strength = rule.floor(LOGISTIC, 0.99, "zero-out")
+    sigma = rule.sigma(LOGISTIC, 0.99, 0.99e-5, strength, "zero-out")
     assert strength == pytest.approx(1.0101010101, rel=1e-9)
     assert sigma == pytest.approx(3.76721642095, rel=1e-9)
     tau = 1e-8 * sigma
@@ -237,13 +254,15 @@ def test_modes_are_ordered(neighbours: str) -> None:
                 assert event.delta(epsilon) <= delta
 
 
-def test_noise_falls_with_every_kind_of_slack() -> None:
-    def sigma(epsilon: float = 1.0, delta: float = 1e-5, strength: float = 3.0) -> float:
-        return MODES["sharp"].sigma(glm(), epsilon, delta, strength, "zero-out")
+@pytest.mark.parametrize(("mode", "usual"), [("sharp", 3.0), ("logistic", 0.5)])
+def test_noise_falls_with_every_kind_of_slack(mode: str, usual: float) -> None:
+    def sigma(epsilon: float = 1.0, delta: float = 1e-5, strength: float = usual) -> float:
+        terms = LOGISTIC if mode == "logistic" else glm()
+        return MODES[mode].sigma(terms, epsilon, delta, strength, "zero-out")
 
     assert sigma(epsilon=1.1) < sigma() < sigma(epsilon=0.9)
     assert sigma(delta=2e-5) < sigma() < sigma(delta=5e-6)
-    assert sigma(strength=4.0) < sigma() < sigma(strength=2.0)
+    assert sigma(strength=1.3 * usual) < sigma() < sigma(strength=0.7 * usual)
 
 
 @pytest.mark.parametrize("mode", sorted(MODES))
@@ -273,8 +292,10 @@ def test_a_norm_guess_gives_nearly_the_least_excess(
 
     strength, noise = default_strength(terms, None, 1.0, delta, "zero-out", 20, guess)
     assert noise == scale(strength)
-    # The logistic shortcuts hold from their own least strength on; others from J < epsilon.
-    lowest = 4 * terms.smoothness if terms.self_bounded else 1.05 * terms.strength_for(1.0)
+    # Others may go down to J < epsilon; the logistic loss stops where noise grows by a tenth.
+    lowest = 1.05 * terms.strength_for(1.0)
+    if terms.self_bounded:
+        lowest, _ = default_strength(terms, None, 1.0, delta, "zero-out", 20)
     assert excess(strength) <= 1.1 * min(excess(s) for s in lowest * np.geomspace(1, 1e4, 60))
 
 
@@ -326,8 +347,8 @@ def test_refusals() -> None:
 @pytest.mark.parametrize(
     ("mode", "strength", "neighbours", "needed"),
     [
-        ("logistic", 0.99, "zero-out", 1.0),
-        ("logistic", 1.99, "replace-one", 2.0),
+        ("logistic", 0.145, "zero-out", 0.25 / math.expm1(1)),
+        ("logistic", 0.145, "replace-one", 0.25 / math.expm1(1)),
         ("sharp", 0.145, "zero-out", 0.25 / math.expm1(1)),
         ("rkw23", 0.39, "zero-out", 0.25 / -math.expm1(-1)),
         ("kst12", 0.49, "replace-one", 0.5),

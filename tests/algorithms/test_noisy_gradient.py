@@ -335,7 +335,7 @@ def test_auto_takes_the_smallest_bound_and_follows_corners() -> None:
     secret = problem(neighbours="add-remove", n_rows=None)
     assert choose("auto", secret, BUDGET).facts()["algorithm"] == "objective-perturbation"
     # Very small budgets force much strength on objective perturbation.
-    tiny = choose("auto", problem(n_rows=100_000), Budget(0.01, 1e-6))
+    tiny = choose("auto", problem(n_rows=1_000_000), Budget(0.005, 1e-6))
     assert tiny.facts()["algorithm"] == "noisy-gradient"
 
 

@@ -11,14 +11,14 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from discreet.accounting import Budget, gaussian_multiplier
+from discreet.accounting import GAMMA_MODES, MODES, Budget, gamma_scale, gaussian_multiplier
+from discreet.accounting.strength import WORTH
 from discreet.algorithms import (
     Localization,
     ObjectivePerturbation,
     OutputPerturbation,
     Problem,
 )
-from discreet.algorithms.objective_perturbation import WORTH, ObjectivePerturbationPlan
 from discreet.data import ArraySource
 from discreet.errors import (
     Incompatible,
@@ -42,7 +42,7 @@ from discreet.losses import (
 from discreet.noise import Seeded, System
 from discreet.regularizers import L1, ElasticNet, Ridge
 from discreet.sets import Box, L1Ball, L2Ball, Simplex
-from discreet.types import Bounds
+from discreet.types import Bounds, Neighbours
 
 NEIGHBOURS = ["zero-out", "replace-one", "add-remove"]
 
@@ -141,7 +141,8 @@ def test_a_longer_guess_leaves_room_for_the_rounding_of_longer_weights(algorithm
 
 
 def test_amp_vector() -> None:
-    plan = ObjectivePerturbation(norm_guess=1e9).plan(problem(), Budget(1.0, 1e-5))
+    asked = ObjectivePerturbation(strength=1 / 0.99, norm_guess=1e9)
+    plan = asked.plan(problem(), Budget(1.0, 1e-5))
     assert plan.scale == pytest.approx(3.76721642095, rel=1e-9)
     assert plan.strength == pytest.approx(1.0101010101, rel=1e-9)
     assert plan.tolerance == pytest.approx(3.76721642095e-8, rel=1e-9)
@@ -161,17 +162,25 @@ def test_the_output_noise_needs_the_factor_two() -> None:
 
 def test_row_weights_scale_noise_and_strength() -> None:
     weighted = problem(bounds=Bounds(row_norm=1.0, classes=(0, 1), weight=3.0))
-    plan = ObjectivePerturbation(norm_guess=1e9).plan(weighted, Budget(1 / 0.99, 1e-5 / 0.99))
-    assert plan.strength == pytest.approx(3.0, rel=1e-9)
+    budget = Budget(1 / 0.99, 1e-5 / 0.99)
+    plan = ObjectivePerturbation(strength=3.0).plan(weighted, budget)
     assert plan.scale == pytest.approx(11.1918949044, rel=1e-9)
+    # Left to choose, both the strength and the noise are three times those of one weight.
+    free, usual = (
+        ObjectivePerturbation(norm_guess=1e9).plan(task, budget) for task in (weighted, problem())
+    )
+    assert free.strength == pytest.approx(3 * usual.strength, rel=1e-5)
+    assert free.scale == pytest.approx(3 * usual.scale, rel=1e-5)
 
 
 def test_intercept_counts_in_the_row_norm() -> None:
-    plan = ObjectivePerturbation(norm_guess=1e9).plan(
-        problem(intercept=1.0), Budget(1 / 0.99, 1e-5 / 0.99)
-    )
-    assert plan.strength == pytest.approx(2.0, rel=1e-9)
+    budget = Budget(1 / 0.99, 1e-5 / 0.99)
+    plan = ObjectivePerturbation(strength=2.0).plan(problem(intercept=1.0), budget)
     assert plan.scale == pytest.approx(5.27590985417, rel=1e-9)
+    free, usual = (
+        ObjectivePerturbation(norm_guess=1e9).plan(problem(intercept=c), budget) for c in (1.0, 0.0)
+    )
+    assert free.strength == pytest.approx(2 * usual.strength, rel=1e-5)
 
 
 def test_scaling_rows_scales_the_noise() -> None:
@@ -207,8 +216,7 @@ def test_every_smooth_loss_runs(
     labels = rng.integers(0, 3 if loss.outputs == 3 else 2, size=60)
     task = problem(loss, bounds=bounds, n_features=3, n_rows=60, neighbours=neighbours)
     plan = ObjectivePerturbation().plan(task, Budget(1.0, delta))
-    # With few rows the logistic rule gives way to the general one where that is nearly as good.
-    assert plan.mode in ({mode, "sharp"} if delta else {"auto"})
+    assert plan.mode == (mode if delta else "auto")
     release = plan.run(ArraySource(rows, labels), Seeded(0))
     assert release.weights.shape == task.shape
     assert not release.guarantee.secure
@@ -255,24 +263,52 @@ def test_modes_are_selectable_and_ordered(mode: str) -> None:
     assert plan.scale >= best.scale * (1 - 1e-12)
 
 
-def test_a_weaker_ridge_is_taken_where_it_costs_little_noise() -> None:
-    def plan(epsilon: float, mode: str) -> ObjectivePerturbationPlan:
-        task = problem(n_features=50, n_rows=100_000)
-        return ObjectivePerturbation(mode=mode).plan(task, Budget(epsilon, 1e-6))
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_a_weaker_ridge_is_taken_where_it_costs_little_noise(
+    delta: float, neighbours: Neighbours
+) -> None:
+    task = problem(n_features=50, n_rows=100_000, neighbours=neighbours)
+    for epsilon, share in ((1.0, 0.55), (8.0, 0.25)):
+        plan = ObjectivePerturbation(norm_guess=1e9).plan(task, Budget(epsilon, delta))
+        inner, terms = plan.inner, task.terms
+        floor = MODES["logistic"].floor(terms, inner.epsilon, neighbours)
+        if delta:
+            assert plan.mode == "logistic"
+            first = MODES["logistic"].sigma(terms, inner.epsilon, inner.delta, floor, neighbours)
+        else:
+            first = gamma_scale(terms, inner.epsilon, floor, neighbours)
+        assert plan.strength < share * floor
+        assert first < plan.scale <= WORTH * first * (1 + 1e-9)
+        assert plan.guarantee.event.delta(epsilon) <= delta * (1 + 1e-6) + 1e-15
 
-    for epsilon, chosen in ((1.0, "logistic"), (8.0, "sharp")):
-        logistic, sharp = plan(epsilon, "logistic"), plan(epsilon, "sharp")
-        assert (sharp.scale <= WORTH * logistic.scale) == (chosen == "sharp")
-        assert sharp.strength < logistic.strength
-        auto = plan(epsilon, "auto")
-        assert auto == plan(epsilon, chosen)
-        assert auto.guarantee.event.delta(epsilon) <= 1e-6 * (1 + 1e-6)
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_a_strength_below_the_usual_floor_costs_noise(neighbours: str) -> None:
+    """It used to be refused, or raised."""
+    budget, task = Budget(1.0, 1e-5), problem(neighbours=neighbours)
+    weakest = ObjectivePerturbation(norm_guess=1e9).plan(task, budget).strength
+    scales = [
+        ObjectivePerturbation(strength=times * weakest).plan(task, budget).scale
+        for times in (1.0, 1.5, 3.0)
+    ]
+    assert scales == sorted(scales, reverse=True)
 
 
 @pytest.mark.parametrize("mode", ["logistic", "tight", "kst12", "cms11"])
 def test_pure_modes_are_selectable(mode: str) -> None:
     plan = ObjectivePerturbation(mode=mode, strength=30.0).plan(problem(), Budget(1.0))
     assert plan.scale >= 1.0 / 0.99 * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("mode", sorted(GAMMA_MODES))
+def test_pure_modes_find_a_strength_of_their_own(mode: str, neighbours: str) -> None:
+    task = problem(neighbours=neighbours)
+    for epsilon in (0.1, 1.0, 4.0, 10.0):
+        plan = ObjectivePerturbation(mode=mode, norm_guess=1e9).plan(task, Budget(epsilon))
+        # No rule is left with so little of epsilon that its noise is out of proportion.
+        assert plan.scale * epsilon < (2.0 if neighbours == "zero-out" else 4.0) * 2.1
 
 
 def test_the_plan_meets_its_own_budget() -> None:

@@ -367,7 +367,7 @@ def test_plan_needs_no_data(kind: type) -> None:
 def test_noise_decides_how_logistic_regression_is_fitted() -> None:
     few, many = (make(PrivateLogisticRegression).plan(3, n).facts() for n in (300, 300_000))
     assert few["algorithm"] == "noisy-gradient"
-    assert many["algorithm"] == "objective-perturbation"
+    assert many["algorithm"] == "recentred-perturbation"
     # Asking for a ridge, a penalty or a set is asking for that very problem.
     asked = make(PrivateLogisticRegression, C=1.0).plan(3, 300).facts()
     assert asked["algorithm"] == "objective-perturbation"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import expit, log_ndtr
 
 from discreet.types import Array
 
 _GRID = np.linspace(0.0, 1.0, 9)
+_MARGINS = np.linspace(-36.0, 36.0, 4097)
 # exp of more than this is no use as a weight, and 700 overflows.
 _LARGEST = 600.0
 
@@ -30,6 +32,50 @@ def anchored(curve: Callable[[Array], Array], epsilons: Array, start: float) -> 
     # privacy: never less than the first value; differences from 1 could round it away to 0.
     chord = -np.expm1(gap) + np.exp(gap) * first
     return np.where(epsilons >= start, curve(np.maximum(epsilons, start)), chord)
+
+
+def logistic_loss(noise: Array, kappa: float) -> Array:
+    """Bound one record's privacy loss by the loss ``noise`` that the tilt alone would have.
+
+    ``max over q in [0, 1] of q noise + log(1 + kappa q (1 - q))``: where the
+    logistic loss has the share ``q`` of its steepest slope, its curvature is
+    ``q (1 - q)`` of the squared row, and ``kappa`` is that square over the strength.
+
+    >>> logistic_loss(np.array([0.0, 0.5, 1.0]), 1.0).round(4)
+    array([0.2231, 0.5485, 1.    ])
+    """
+    if math.isinf(kappa):
+        return np.full_like(noise, math.inf)
+    losses, noises = _tangents(kappa)
+    # privacy: the bound is convex in the noise, so its chords lie above it.
+    return np.where(noise >= kappa, noise, np.maximum(np.interp(noise, noises, losses), noise))
+
+
+def logistic_noise(losses: Array, kappa: float, spent: float = 0.0) -> Array:
+    """Return the most noise loss that ``logistic_loss(noise) + spent * noise`` may hide.
+
+    The inverse of :func:`logistic_loss` for ``spent == 0``.
+
+    >>> logistic_noise(np.array([0.5485, 1.0]), 1.0).round(3)
+    array([0.5, 1. ])
+    """
+    if math.isinf(kappa):
+        return np.full_like(losses, -math.inf)
+    found, noises = _tangents(kappa)
+    total = found + spent * noises
+    # privacy: the inverse of a convex bound is concave, so its chords lie below it.
+    inner = np.minimum(np.interp(losses, total, noises), losses / (1 + spent))
+    return np.where(losses >= (1 + spent) * kappa, losses / (1 + spent), inner)
+
+
+@lru_cache(maxsize=32)
+def _tangents(kappa: float) -> tuple[Array, Array]:
+    """Return exact points of the logistic bound: losses and noises, both increasing."""
+    share, bend = expit(_MARGINS), expit(_MARGINS) * expit(-_MARGINS)
+    noises = kappa * np.tanh(_MARGINS / 2) / (1 + kappa * bend)
+    losses = share * noises + np.log1p(kappa * bend)
+    ends = np.concatenate([[0.0], losses, [kappa]]), np.concatenate([[-kappa], noises, [kappa]])
+    return np.maximum.accumulate(ends[0]), np.maximum.accumulate(ends[1])
 
 
 def through_common(

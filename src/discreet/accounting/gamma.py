@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from discreet.accounting.terms import LossTerms
+import numpy as np
+
+from discreet.accounting.curves import logistic_loss, logistic_noise
+from discreet.accounting.terms import LossTerms, kappa
 from discreet.checks import nonnegative, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.types import rows_apart
@@ -22,13 +25,10 @@ def _tight(terms: LossTerms, epsilon: float, strength: float, factor: int) -> fl
 
 def _logistic(terms: LossTerms, epsilon: float, strength: float, factor: int) -> float:
     if not terms.self_bounded:
-        raise Incompatible("The logistic shortcut needs the logistic loss with hard labels.")
-    if strength < factor * 4 * terms.smoothness / epsilon * (1 - 1e-12):
-        raise BudgetTooSmall(
-            f"The logistic shortcut needs a strength of at least "
-            f"{factor * 4 * terms.smoothness / epsilon:.6g} at epsilon {epsilon:g}."
-        )
-    return factor * terms.lipschitz / epsilon
+        raise Incompatible("The logistic rule needs the logistic loss with hard labels.")
+    # privacy: a replacement also has the noise loss of the record it takes away.
+    noise = logistic_noise(np.array([epsilon]), kappa(terms, strength), spent=factor - 1.0)
+    return terms.lipschitz / _left(float(noise[0]), terms, epsilon)
 
 
 def _kst12(terms: LossTerms, epsilon: float, strength: float, factor: int) -> float:
@@ -71,7 +71,7 @@ def gamma_floor(terms: LossTerms, epsilon: float, neighbours: str) -> float:
     """
     epsilon = positive("epsilon", epsilon)
     if terms.self_bounded:
-        return rows_apart(neighbours) * 4 * terms.smoothness / epsilon
+        return rows_apart(neighbours) * kappa(terms, epsilon)
     _curved(terms)
     return terms.strength_for(epsilon / 10)
 
@@ -90,8 +90,8 @@ def gamma_scale(
     neighbours
         The relation to protect.
     mode
-        A key of ``GAMMA_MODES``; by default the smaller of the logistic shortcut,
-        where it is valid, and the tight rule.
+        A key of ``GAMMA_MODES``; by default the logistic rule for the logistic
+        loss, and the tight one for others.
 
     Examples
     --------
@@ -104,8 +104,7 @@ def gamma_scale(
     factor = rows_apart(neighbours)
     _curved(terms)
     if mode is None:
-        shortcut = terms.self_bounded and strength >= gamma_floor(terms, epsilon, neighbours)
-        mode = "logistic" if shortcut else "tight"
+        mode = "logistic" if terms.self_bounded else "tight"
     return GAMMA_MODES[one_of("mode", mode, GAMMA_MODES)](terms, epsilon, strength, factor)
 
 
@@ -119,9 +118,10 @@ def gamma_epsilon(terms: LossTerms, scale: float, strength: float, neighbours: s
     factor = rows_apart(neighbours)
     _curved(terms)
     noise = factor * terms.lipschitz / scale
-    if terms.self_bounded and strength >= gamma_floor(terms, noise, neighbours):
-        return noise
-    return noise + terms.jacobian(strength)
+    if not terms.self_bounded:
+        return noise + terms.jacobian(strength)
+    one = terms.lipschitz / scale
+    return float(logistic_loss(np.array([one]), kappa(terms, strength))[0]) + (noise - one)
 
 
 def output_sensitivity(

@@ -16,10 +16,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.accounting.curves import anchored, folded_rdp, kinked_rdp, through_common
+from discreet.accounting.curves import (
+    anchored,
+    folded_rdp,
+    kinked_rdp,
+    logistic_noise,
+    through_common,
+)
 from discreet.accounting.events import Curve, register
 from discreet.accounting.gaussian import folded_profile, gaussian_profile, least_within
-from discreet.accounting.terms import LossTerms
+from discreet.accounting.terms import LossTerms, kappa
 from discreet.checks import between, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
@@ -217,36 +223,39 @@ class Sharp(Mode):
 
 
 class Logistic(Sharp):
-    """No Jacobian cost at all: the logistic loss is flat where its slope is large."""
+    """Little Jacobian cost, and none from strength R^2/epsilon on: steep means flat.
+
+    Where the record has the share ``q`` of its steepest slope, its loss is at most
+    ``q x + log(1 + kappa q (1 - q))``, with ``x`` the loss of the Gaussian mechanism
+    and ``kappa = R^2/strength``. The largest over ``q`` rises with ``x``, and by no
+    more than ``x`` does, so delta is the Gaussian one at the ``x`` that reaches epsilon.
+    """
 
     name = "logistic"
-    theorem = "objective perturbation of the logistic loss, equal to the Gaussian mechanism"
+    theorem = "objective perturbation of the logistic loss, by its slope and curvature together"
 
     def refusal(self, terms: LossTerms, neighbours: str) -> str | None:
         if not (terms.self_bounded and terms.scalar):
             return "it needs the unmodified logistic loss with hard labels"
         return super().refusal(terms, neighbours)
 
-    def needed(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
-        return rows_apart(neighbours) * self.cost(terms, epsilon)
-
-    floor = needed
-
-    def cost(self, terms: LossTerms, strength: float) -> float:
-        return 4 * terms.smoothness / strength
+    def floor(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
+        return max(
+            rows_apart(neighbours) * kappa(terms, epsilon), self.needed(terms, epsilon, neighbours)
+        )
 
     def appear(self, at: ObjectivePerturbation, epsilons: Array) -> Array:
-        return anchored(lambda e: _tails(at, e), epsilons, self.cost(at.terms, at.strength))
-
-    def profile(self, at: ObjectivePerturbation, epsilons: Array) -> Array:
-        sharp = MODES["sharp"].profile(at, epsilons)
-        return np.minimum(super().profile(at, epsilons), sharp)
+        # privacy: the slope of the bound in x is at most 1, so beyond the x that reaches
+        # epsilon the loss grows no faster than the one of the Gaussian mechanism.
+        bent = _tails(at, logistic_noise(epsilons, kappa(at.terms, at.strength)))
+        # Below the cost of the curvature alone the chord from epsilon = -inf is shorter.
+        return np.minimum(bent, super().appear(at, epsilons))
 
     def rdp(self, at: ObjectivePerturbation, order: float) -> float:
         sharp = super().rdp(at, order)
         if at.neighbours == "replace-one":
             return sharp
-        return min(sharp, kinked_rdp(self.cost(at.terms, at.strength), at.shift, order))
+        return min(sharp, kinked_rdp(kappa(at.terms, at.strength), at.shift, order))
 
 
 class Folded(Mode):

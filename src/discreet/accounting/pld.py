@@ -23,6 +23,7 @@ _ANY = 1e15  # above every epsilon of a budget
 _STEPS = 200  # budgets are split in hundredths, and halves of them again
 # Rounding of the Fourier transforms, per composition; measured well below.
 _ROUNDING = 1e-14
+_CELLS = 400  # of a pair's first curve; eight times as many change delta by less than a thousandth
 
 
 def profile_of(event: Event, epsilons: Array) -> Array:
@@ -69,6 +70,36 @@ def pld_delta(events: tuple[Event, ...], epsilon: float) -> float:
     if pmf is None:
         return 1.0
     return min(1.0, max(0.0, float(pmf.get_delta_for_epsilon(epsilon))) + len(events) * _ROUNDING)
+
+
+def pair_delta(first: Event, second: Event, epsilon: float) -> float:
+    """Return delta of two events one after the other, from their curves alone.
+
+    One curve, joined by straight lines in ``exp(epsilon)``, is the one of a loss
+    on a grid; the other is averaged over that loss. Much quicker to start than
+    :func:`pld_delta`, so plans can be calibrated with it.
+
+    >>> from discreet.accounting.events import Gaussian
+    >>> round(pair_delta(Gaussian(2.0), Gaussian(2.0), 1.0), 4)
+    0.0396
+    """
+    # Both orders are valid; they differ where the curve that is averaged is not convex.
+    return min(_averaged(first, second, epsilon), _averaged(second, first, epsilon))
+
+
+def _averaged(first: Event, second: Event, epsilon: float) -> float:
+    reach = _reach(first, _TAIL)
+    if not 0 < reach < _REACH:
+        return 1.0
+    epsilons = np.linspace(-reach, reach, _CELLS + 1)
+    positions = np.concatenate([[0.0], np.exp(epsilons)])
+    values = convex_hull(positions, np.concatenate([[1.0], profile_of(first, epsilons)]))
+    slopes = np.append(np.diff(values) / np.diff(positions), 0.0)
+    # privacy: lines above a convex curve are the curve of a worse pair, and what lies beyond
+    # the last point counts as an infinite loss.
+    masses = positions[1:] * np.maximum(np.diff(slopes), 0.0)
+    total = values[-1] + masses @ profile_of(second, epsilon - epsilons)
+    return min(1.0, float(total) + 2 * _ROUNDING)
 
 
 def basic_delta(events: tuple[Event, ...], epsilon: float) -> float:

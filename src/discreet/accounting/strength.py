@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from discreet.accounting.gamma import gamma_floor, gamma_scale
+from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale
+from discreet.accounting.gaussian import least
 from discreet.accounting.objective import MODES, best_mode
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import best_strength, mean_squared_noise, objective_excess
@@ -13,6 +14,13 @@ from discreet.types import Neighbours
 
 _SHARES = (1.0, 2.0, 4.0)
 """Multiples of the share of epsilon that a floor leaves to the curvature of a record."""
+
+WORTH = 1.1
+"""How much more noise a weaker ridge may cost for the logistic loss.
+
+A tenth more buys half the strength at epsilon 1 and a quarter of it at epsilon
+8: less is lost by noise than is won by shrinking less.
+"""
 
 
 def default_strength(
@@ -23,32 +31,41 @@ def default_strength(
     neighbours: Neighbours,
     dim: int,
     norm_guess: float | None = None,
+    worth: float = WORTH,
 ) -> tuple[float, float]:
     """Return the default (strength, noise scale), from public values only.
 
-    Without a guess of the solution's norm the strength is the mode's floor.
-    With one it is the strength of least expected excess among a few: a weaker
-    ridge shrinks less, but its curvature leaves less of epsilon to the noise.
-    With ``delta == 0`` the scale is the one of gamma noise and ``mode`` is not
-    used.
+    Without a guess of the solution's norm the strength is the mode's floor, and for
+    the logistic loss the weakest that ``worth`` times its noise pays for. With one it is the
+    strength of least expected excess among a few: a weaker ridge shrinks less,
+    but its curvature leaves less of epsilon to the noise. With ``delta == 0``
+    the scale is the one of gamma noise, and ``mode`` one of its rules.
 
-    >>> default_strength(LossTerms.logistic(radius=1.0), None, 2.0, 0.0, "zero-out", 3)
-    (0.5, 0.5)
+    >>> strength, scale = default_strength(
+    ...     LossTerms.logistic(radius=1.0), None, 2.0, 0.0, "zero-out", 3)
+    >>> round(strength, 3), round(scale, 3)
+    (0.223, 0.55)
     """
     dim = integer("dim", dim)
     if delta == 0:
-        kind = "gamma"
-        needed = gamma_floor(terms, epsilon, neighbours) if terms.self_bounded else 0.0
+        kind, gentle = "gamma", terms.self_bounded and mode in (None, "logistic")
+        # Other rules for the logistic loss keep the strength at which they are of use.
+        kept = terms.self_bounded and not gentle
+        needed = gamma_floor(terms, epsilon, neighbours) if kept else 0.0
 
         def floor(share: float) -> float:
             return max(gamma_floor(terms, share * epsilon, neighbours), needed)
 
         def scale(at: float) -> float:
-            return gamma_scale(terms, epsilon, at, neighbours)
+            return gamma_scale(terms, epsilon, at, neighbours, mode)
+
+        def within(noise: float, at: float) -> bool:
+            return gamma_epsilon(terms, noise, at, neighbours) <= epsilon
     else:
         kind = "gaussian"
         rule = MODES[one_of("mode", mode or best_mode(terms, neighbours), MODES)]
         needed = rule.needed(terms, epsilon, neighbours)
+        gentle = rule.name == "logistic"
 
         def floor(share: float) -> float:
             return max(rule.floor(terms, share * epsilon, neighbours), needed)
@@ -56,11 +73,19 @@ def default_strength(
         def scale(at: float) -> float:
             return rule.sigma(terms, epsilon, delta, at, neighbours)
 
+        def within(noise: float, at: float) -> bool:
+            return rule.event(terms, noise, at, neighbours).delta(epsilon) <= delta
+
+    first = scale(floor(1.0))
+    weakest = floor(1.0)
+    if gentle:
+        weakest = max(needed, least(lambda at: within(worth * first, at), accuracy=1e-6))
     if norm_guess is None:
-        return floor(1.0), scale(floor(1.0))
+        return weakest, scale(weakest)
     best = (math.inf, 0.0, 0.0)
-    for least in {floor(share) for share in _SHARES}:
-        strength = max(least, best_strength(kind, scale(least), dim, norm_guess)[0])
+    for start in {floor(1.0)} if gentle else {floor(share) for share in _SHARES}:
+        wanted = best_strength(kind, scale(start), dim, norm_guess)[0]
+        strength = max(weakest if gentle else start, wanted)
         noise = scale(strength)
         spread = math.sqrt(mean_squared_noise(kind, noise, dim))
         best = min(best, (objective_excess(spread, strength, norm_guess), strength, noise))

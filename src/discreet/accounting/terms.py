@@ -113,3 +113,12 @@ class LossTerms:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; ``LossTerms(**values)`` reads them back."""
         return asdict(self) | {"slopes": list(self.slopes), "vertices": list(self.vertices)}
+
+
+def kappa(terms: LossTerms, strength: float) -> float:
+    """Return the squared row over the strength, for the logistic loss.
+
+    >>> kappa(LossTerms.logistic(radius=2.0), 8.0)
+    0.5
+    """
+    return 4 * terms.smoothness / strength

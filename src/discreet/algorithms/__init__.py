@@ -20,6 +20,7 @@ from discreet.algorithms.noisy_newton import NoisyNewton
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.output_perturbation import OutputPerturbation
 from discreet.algorithms.purification import Purification
+from discreet.algorithms.recentred import RecentredPerturbation
 from discreet.algorithms.sufficient_statistics import SufficientStatistics
 from discreet.algorithms.support_selection import SupportSelection
 from discreet.checks import one_of
@@ -27,6 +28,7 @@ from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, Miss
 
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     ObjectivePerturbation.name: ObjectivePerturbation,
+    RecentredPerturbation.name: RecentredPerturbation,
     OutputPerturbation.name: OutputPerturbation,
     BoltOn.name: BoltOn,
     SufficientStatistics.name: SufficientStatistics,
@@ -164,6 +166,7 @@ __all__ = [
     "Plan",
     "Problem",
     "Purification",
+    "RecentredPerturbation",
     "Release",
     "SufficientStatistics",
     "SupportSelection",

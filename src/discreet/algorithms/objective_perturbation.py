@@ -22,9 +22,10 @@ depend on public values only, and nothing is released without a certificate.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from discreet.accounting import (
     GAMMA_MODES,
@@ -54,8 +55,10 @@ from discreet.algorithms.minimize import minimise
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
 from discreet.checks import nonnegative, one_of
-from discreet.data import Source
+from discreet.data import Rows, Source
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
+from discreet.noise.grid import MOST_STEPS
+from discreet.types import Array
 
 OUTPUT_SHARES = (0.01, 0.03, 0.1)
 """Shares of the budget that may hide the distance to the exact minimiser.
@@ -64,15 +67,11 @@ The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
 
+APPROXIMATE = "approximate minima perturbation (Iyengar et al. 2019, corrected)"
+"""What lets a certified approximate minimiser stand for the exact one."""
+
 MOST_STRETCH = 2.5
 """How much longer than usual the weights of a classifier may be where rows are plenty."""
-
-WORTH = 1.3
-"""How much more noise a weaker ridge may cost, if it also promises the smaller error.
-
-The promise counts a ridge in full, though on ordinary data it shrinks the
-weights much less, so it alone would pay far too much.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +99,8 @@ class ObjectivePerturbation:
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
     >>> plan = ObjectivePerturbation(norm_guess=1e6).plan(problem, Budget(1.0, 1e-5))
-    >>> round(plan.strength, 6), round(plan.scale, 6)
-    (1.010101, 3.767216)
+    >>> round(plan.strength, 3), round(plan.scale, 3)
+    (0.502, 4.144)
     """
 
     name: ClassVar[str] = "objective-perturbation"
@@ -113,31 +112,19 @@ class ObjectivePerturbation:
     def plan(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
         """Calibrate a run from public values."""
         check_solvable(problem, self.name)
-        plans = (self._plan(problem, budget, share) for share in OUTPUT_SHARES)
-        first = next(plans)
-        if first.output_is_small:
-            return first
-        return min((first, *plans), key=lambda plan: plan.spread)
-
-    def _plan(self, problem: Problem, budget: Budget, share: float) -> ObjectivePerturbationPlan:
-        first = self._calibrated(problem, budget, share, self._mode(problem, budget))
-        if self.mode != "auto" or self.strength is not None or first.mode != "logistic":
-            return first
-        # The logistic rule needs a strength that shrinks long weights.
-        general = self._calibrated(problem, budget, share, "sharp")
-        cheap = general.scale <= WORTH * first.scale
-        return min(first, general, key=lambda plan: plan.expected_excess) if cheap else first
+        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
 
     def _calibrated(
-        self, problem: Problem, budget: Budget, share: float, mode: str
+        self, problem: Problem, budget: Budget, share: float
     ) -> ObjectivePerturbationPlan:
+        mode = self.calibration(problem, budget)
         output, inner = budget.split(share)
-        guess = self._guess(problem, inner)
+        guess = self.guess(problem, inner)
         terms, neighbours = problem.terms, problem.neighbours
         asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         least, _ = default_strength(
             terms,
-            mode if budget.delta > 0 else None,
+            None if mode == "auto" else mode,
             inner.epsilon,
             inner.delta,
             neighbours,
@@ -156,7 +143,7 @@ class ObjectivePerturbation:
             problem, budget, inner, output, mode, strength, scale, guess
         )
 
-    def _guess(self, problem: Problem, budget: Budget) -> float:
+    def guess(self, problem: Problem, budget: Budget) -> float:
         """Return the guess of the norm; long weights are out of reach where noise dominates."""
         guess = norm_guess_of(problem, self.norm_guess)
         if self.norm_guess is not None:
@@ -166,12 +153,34 @@ class ObjectivePerturbation:
         stretch = math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS)
         return guess * min(most, max(0.25, stretch))
 
-    def _mode(self, problem: Problem, budget: Budget) -> str:
+    def calibration(self, problem: Problem, budget: Budget) -> str:
+        """Return the name of the rule that sets the noise."""
         if budget.delta > 0:
             if self.mode == "auto":
                 return best_mode(problem.terms, problem.neighbours)
             return one_of("mode", self.mode, MODES)
         return one_of("mode", self.mode, ("auto", *GAMMA_MODES))
+
+
+class Perturbed(Protocol):
+    """A plan with noise on its output besides the one that matters."""
+
+    @property
+    def output_is_small(self) -> bool: ...
+
+    @property
+    def spread(self) -> float: ...
+
+
+_Perturbed = TypeVar("_Perturbed", bound=Perturbed)
+
+
+def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
+    """Return the first plan if its output noise is small, else the one of least noise."""
+    first = next(plans)
+    if first.output_is_small:
+        return first
+    return min((first, *plans), key=lambda plan: plan.spread)
 
 
 @dataclass(frozen=True)
@@ -241,16 +250,21 @@ class ObjectivePerturbationPlan:
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         if self.budget.delta > 0:
-            rule = MODES[self.mode]
-            event: Event = rule.event(
-                self.problem.terms, self.scale, self.strength, self.problem.neighbours
-            )
-            theorem = rule.theorem
+            theorem = MODES[self.mode].theorem
         else:
-            event = Pure(self.inner.epsilon)
             theorem = "objective perturbation with gamma noise (Kifer, Smith, Thakurta 2012)"
-        theorem += "; approximate minima perturbation (Iyengar et al. 2019, corrected)"
-        return promise(self, Composed((event, self.noise.event)), theorem)
+        return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+
+    @property
+    def event(self) -> Event:
+        """What a run costs: the tilt, and the noise on the output."""
+        problem = self.problem
+        if self.budget.delta > 0:
+            rule = MODES[self.mode]
+            tilt: Event = rule.event(problem.terms, self.scale, self.strength, problem.neighbours)
+        else:
+            tilt = Pure(self.inner.epsilon)
+        return Composed((tilt, self.noise.event))
 
     @property
     def expected_excess(self) -> float:
@@ -274,18 +288,31 @@ class ObjectivePerturbationPlan:
 
     def run(self, source: Source, random: Randomness) -> Release:
         """Draw the tilt, solve, certify, and release."""
+        weights = self.weights(self.problem.bound(source), random)
+        return Release(weights, sealed(self.guarantee, random))
+
+    def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:
+        """Return the weights of one run on bounded rows.
+
+        ``centre`` is where the ridge pulls to, if not to 0; it must be public,
+        or private already and paid for.
+        """
         problem, tilt = self.problem, self.tilt
-        rows = problem.bound(source)
+        linear = tilt.sample(problem.shape, random)
+        # privacy: a hair above the accounted strength, so rounding cannot fall below it
+        strength = self.strength * (1 + 2.0**-40) - problem.regularizer.strong_convexity
+        if centre is not None:
+            # privacy: on the grid of the tilt the sum is exact, and the certificate stays true
+            step = tilt.grid.step
+            linear -= Grid(step, reach=MOST_STEPS / 2 * step).round(strength * centre)
         point = minimise(
             rows,
             problem.loss,
-            linear=tilt.sample(problem.shape, random),
-            # privacy: a hair above the accounted strength, so rounding cannot fall below it
-            strength=self.strength * (1 + 2.0**-40) - problem.regularizer.strong_convexity,
+            linear=linear,
+            strength=strength,
             regularizer=problem.regularizer,
             constraint=problem.constraint,
             tolerance=self.tolerance,
             linear_error=tilt.displacement(problem.dimension),
         )
-        weights = problem.constraint.project(self.noise.add(point, random))
-        return Release(weights, sealed(self.guarantee, random))
+        return problem.constraint.project(self.noise.add(point, random))

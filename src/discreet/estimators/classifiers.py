@@ -10,6 +10,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import Plan, Problem
 from discreet.algorithms.capping import capped_objective
 from discreet.algorithms.early_stopping import early_stopping
+from discreet.algorithms.recentred import recentred
 from discreet.algorithms.softmax_descent import softmax_descent
 from discreet.checks import one_of, positive
 from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
@@ -64,6 +65,8 @@ class PrivateLogisticRegression(_Classifier):
         if budget.delta > 0:
             few_rows = early_stopping if binary else softmax_descent
             found: Plan | None = few_rows(problem, budget, self.norm_guess)
+            if found is None and binary:
+                found = recentred(problem, budget, self.norm_guess)
         else:
             found = capped_objective(problem, budget, self.norm_guess) if binary else None
         return super()._plan(problem, budget) if found is None else found

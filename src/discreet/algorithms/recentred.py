@@ -1,0 +1,239 @@
+"""Objective perturbation twice: the second ridge pulls to where the first one ended.
+
+The ridge that objective perturbation needs shrinks the weights, and with rows in
+plenty that costs more than the noise does. So a small part of the budget buys
+rough weights first, with more noise and a stronger ridge; the rest buys a run
+whose ridge term is ``strength/2 ||w - first||^2``. What the first run already
+found is not shrunk again.
+
+Theorem. Given the first weights, the second objective differs from the one of
+:mod:`discreet.algorithms.objective_perturbation` by a linear term that does not
+depend on the data, which its proofs allow (they hold for any convex term of that
+kind). So the two runs compose, as adaptive mechanisms do, and the noise of both
+is what their composed curve needs at the budget.
+
+Assumptions: those of objective perturbation with Gaussian noise, for both runs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from discreet.accounting import (
+    MODES,
+    Budget,
+    Composed,
+    Event,
+    Guarantee,
+    LossTerms,
+    default_strength,
+)
+from discreet.accounting.gaussian import least
+from discreet.accounting.pld import pair_delta
+from discreet.accounting.utility import mean_squared_noise, objective_excess
+from discreet.algorithms.base import (
+    Problem,
+    Release,
+    check_solvable,
+    norm_guess_of,
+    sealed,
+)
+from discreet.algorithms.objective_perturbation import (
+    APPROXIMATE,
+    OUTPUT_SHARES,
+    ObjectivePerturbation,
+    ObjectivePerturbationPlan,
+    least_output,
+)
+from discreet.algorithms.promise import promise
+from discreet.data import Source
+from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.noise import Randomness
+from discreet.types import Neighbours
+
+FIRST = 0.1
+"""Share of the first run: the noise of the runs has variances as one over their shares."""
+
+STRONGER = 6.0
+"""How much stronger the first ridge is; a weak one would cost as much as in the second run."""
+
+WORTH = 1.03
+"""How much more noise the second, weaker ridge may cost by itself."""
+
+PULLS = 0.5
+"""Pull of the ridge on usual weights, in norms of the noise, from which on two runs are better."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecentredPerturbation:
+    """Objective perturbation whose ridge pulls to weights of a first, rougher run.
+
+    Parameters
+    ----------
+    mode
+        Calibration with Gaussian noise, as in :class:`ObjectivePerturbation`.
+    norm_guess
+        Public guess of the norm of good weights, for the printed bound and the
+        solver; privacy does not depend on it.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.types import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=50, n_rows=500_000)
+    >>> plan = RecentredPerturbation().plan(problem, Budget(1.0, 1e-6))
+    >>> round(plan.first.scale / plan.second.scale, 2), plan.first.strength > plan.second.strength
+    (3.0, True)
+    """
+
+    name: ClassVar[str] = "recentred-perturbation"
+    needs_delta: ClassVar[bool] = True
+
+    mode: str = "auto"
+    norm_guess: float | None = None
+
+    def plan(self, problem: Problem, budget: Budget) -> RecentredPlan:
+        """Calibrate both runs from public values."""
+        check_solvable(problem, self.name)
+        if budget.delta == 0:
+            raise Incompatible(
+                "Two runs of objective perturbation compose well with Gaussian noise only, which "
+                "needs delta > 0. Pass delta, or use objective-perturbation."
+            )
+        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+
+    def _calibrated(self, problem: Problem, budget: Budget, share: float) -> RecentredPlan:
+        single = ObjectivePerturbation(mode=self.mode, norm_guess=self.norm_guess)
+        mode, guess = single.calibration(problem, budget), single.guess(problem, budget)
+        outputs, inner = budget.split(share)
+        output, _ = outputs.split(0.5)
+        ridge = problem.regularizer.strong_convexity
+        runs = (
+            ObjectivePerturbationPlan(problem, budget, inner, output, mode, strength, scale, guess)
+            for strength, scale in calibrated(problem.terms, mode, inner, problem.neighbours, ridge)
+        )
+        return RecentredPlan(problem, budget, *runs)
+
+
+@lru_cache(maxsize=64)
+def calibrated(
+    terms: LossTerms, mode: str, budget: Budget, neighbours: Neighbours, ridge: float = 0.0
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return strength and noise scale of both runs, for a budget without output noise.
+
+    >>> both = calibrated(LossTerms.logistic(radius=1.0), "logistic", Budget(1.0, 1e-6), "zero-out")
+    >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both]
+    [(3.99, 14.54), (0.66, 4.85)]
+    """
+    rule = MODES[mode]
+    # The dimension matters only where a guess of the norm does.
+    weakest, scale = default_strength(
+        terms, mode, budget.epsilon, budget.delta, neighbours, 1, worth=WORTH
+    )
+    weak = max(weakest, ridge)
+    strong = max(STRONGER * weakest, ridge)
+
+    def scales(factor: float) -> tuple[float, float]:
+        return scale * factor / math.sqrt(FIRST), scale * factor / math.sqrt(1 - FIRST)
+
+    def enough(factor: float) -> bool:
+        first, second = scales(factor)
+        events = (
+            rule.event(terms, first, strong, neighbours),
+            rule.event(terms, second, weak, neighbours),
+        )
+        return pair_delta(*events, budget.epsilon) <= budget.delta
+
+    factor = least(enough, limit=64.0, accuracy=1e-3)
+    if math.isinf(factor):
+        raise BudgetTooSmall(
+            "Two runs of objective perturbation have no calibration at so small an epsilon and "
+            "delta. Use a larger one, or objective-perturbation."
+        )
+    first, second = scales(factor)
+    return (strong, first), (weak, second)
+
+
+@dataclass(frozen=True)
+class RecentredPlan:
+    """Two calibrated runs of objective perturbation, the second about the first."""
+
+    problem: Problem
+    budget: Budget
+    first: ObjectivePerturbationPlan
+    second: ObjectivePerturbationPlan
+
+    @property
+    def output_is_small(self) -> bool:
+        """Whether the output noise of both runs is small."""
+        return self.first.output_is_small and self.second.output_is_small
+
+    @property
+    def spread(self) -> float:
+        """Root mean square of the released weights' noise, see the plan of one run."""
+        return self.second.spread
+
+    @property
+    def event(self) -> Event:
+        """What both runs cost."""
+        return Composed((self.first.event, self.second.event))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        theorem = f"{MODES[self.second.mode].theorem}, twice; {APPROXIMATE}"
+        return promise(self, self.event, theorem)
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        # The first weights are off by its noise over its strength, and by the guessed norm.
+        first, second = (
+            math.sqrt(mean_squared_noise("gaussian", run.scale, self.problem.dimension))
+            for run in (self.first, self.second)
+        )
+        off = first / self.first.strength + self.first.norm_guess
+        return objective_excess(second, self.second.strength, off)
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "algorithm": RecentredPerturbation.name,
+            "mode": self.second.mode,
+            "first strength": self.first.strength,
+            "first noise scale": self.first.scale,
+            "strength": self.second.strength,
+            "gaussian noise scale": self.second.scale,
+            "output noise scale": self.second.noise.scale,
+            "norm guess": self.second.norm_guess,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Run once for the centre and once about it; only the second weights are released."""
+        rows = self.problem.bound(source)
+        centre = self.first.weights(rows, random)
+        weights = self.second.weights(rows, random, centre)
+        return Release(weights, sealed(self.guarantee, random))
+
+
+def recentred(
+    problem: Problem, budget: Budget, norm_guess: float | None = None
+) -> RecentredPlan | None:
+    """Return the plan of two runs where one run would shrink usual weights, else None.
+
+    Where its ridge, and not a guess of the norm, sets the strength of a single
+    run, and pulls on weights of the usual norm about as hard as the noise does.
+    """
+    try:
+        single = ObjectivePerturbation(norm_guess=norm_guess).plan(problem, budget)
+        noise = math.sqrt(mean_squared_noise("gaussian", single.scale, problem.dimension))
+        if single.strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
+            return None
+        return RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
+    except BudgetTooSmall:
+        return None
