@@ -106,6 +106,10 @@ def ours(directory: Path, names: list[str]) -> list[Row]:
             models = {"discreet, noisy gradient": PrivateSGDClassifier(loss=loss, **facts)}
             if name == "digits":
                 models["discreet, logistic regression"] = PrivateLogisticRegression(**facts)
+            else:
+                models["discreet, noisy gradient, hinge"] = PrivateSGDClassifier(
+                    loss="hinge", **facts
+                )
             for title, model in models.items():
                 start = time.process_time()
                 model.fit(problem.X_train, problem.y_train)

@@ -20,9 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from discreet import Bounds, PrivateLogisticRegression
 from few_rows import LAWS, rows
 
-SEEDS = 8
-SIZES = ((100_000, 10), (100_000, 30), (300_000, 100))
-EPSILONS = (0.3, 1.0, 3.0)
+SEEDS = 6
+SIZES = ((100_000, 10), (100_000, 30), (200_000, 100))
+EPSILONS = (0.5, 1.0, 3.0)
 NORMS = (4.0, 12.0, 40.0)
 ONCE, TWICE = "objective-perturbation", "recentred-perturbation"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -330,3 +331,17 @@ def test_noise_falls_with_strength_down_to_the_refusal(neighbours: Neighbours) -
         assert noises[0] > 5 * noises[-1]
     sharp = MODES["sharp"].sigma(LOGISTIC, 1.0, 1e-5, float(strengths[1]), neighbours)
     assert noise_at(float(strengths[1]), 1.0, 1e-5, neighbours) < 0.8 * sharp
+
+
+def test_a_huge_epsilon_does_not_do_away_with_the_ridge() -> None:
+    for epsilon, delta in ((100.0, 1e-6), (1000.0, 1e-6), (100.0, 0.0)):
+        strength, _ = default_strength(LOGISTIC, None, epsilon, delta, "zero-out", 5)
+        assert strength == pytest.approx(1 / (16 * epsilon), rel=1e-3)
+
+
+def test_the_original_pure_rule_finds_a_strength_for_other_losses_too() -> None:
+    huber = replace(LOGISTIC, smoothness=1.0, trace=1.0, one_signed=False, self_bounded=False)
+    for epsilon in (0.1, 3.0, 50.0):
+        strength, scale = default_strength(huber, "kst12", epsilon, 0.0, "zero-out", 5, 10.0)
+        assert strength >= 2 / epsilon
+        assert scale == pytest.approx(2 / epsilon)

@@ -351,5 +351,5 @@ def test_relatives_are_known_by_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["mirror-descent", "noisy-newton"])
 def test_relatives_without_a_ridge_say_so(name: str) -> None:
     assert choose(name, problem(), BUDGET, strength=0.0).facts()["algorithm"] == name
-    with pytest.raises(Incompatible, match="no ridge"):
+    with pytest.raises(Incompatible, match="no strength of a ridge"):
         choose(name, problem(), BUDGET, strength=1.0)

@@ -18,7 +18,7 @@ from discreet.accounting.pld import pair_delta, pld_delta
 from discreet.algorithms import Problem, RecentredPerturbation
 from discreet.algorithms.recentred import calibrated, recentred
 from discreet.data import ArraySource
-from discreet.errors import Incompatible
+from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.losses import HuberisedHinge, Logistic, Softmax
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
@@ -193,6 +193,13 @@ def test_a_set_and_other_losses_are_served_and_the_rest_refused() -> None:
     assert hinge.second.mode == "sharp"
     with pytest.raises(Incompatible, match="delta > 0"):
         RecentredPerturbation().plan(problem(), Budget(1.0))
+    with pytest.raises(BudgetTooSmall, match="in mode 'kst12'"):
+        RecentredPerturbation(mode="kst12").plan(problem(), Budget(1.0, 1e-6))
+    own = PrivateLogisticRegression(
+        algorithm="recentred-perturbation", C=1.0, bounds=Bounds(row_norm=1.0, classes=(0, 1))
+    )
+    with pytest.raises(Incompatible, match="Leave alpha or C out"):
+        own.plan(2, 400)
     three = problem(loss=Softmax(n_classes=3), bounds=Bounds(row_norm=1.0, classes=(0, 1, 2)))
     assert RecentredPerturbation().plan(three, Budget(1.0, 1e-6)).second.mode == "sharp"
 
@@ -205,6 +212,11 @@ def test_public_facts_decide_where_two_runs_are_the_default() -> None:
     assert chosen(400_000, 50, 1.0)
     assert not chosen(400_000, 1000, 1.0)  # noise is the larger evil
     assert not chosen(400_000, 50, 8.0)  # and here the ridge hardly pulls
+    # Short weights, declared, are left to the strength of one run; a secret size may be small.
+    many = problem(n_features=50, n_rows=400_000)
+    assert recentred(many, Budget(1.0, 1e-6), norm_guess=3.0) is None
+    secret = problem(n_features=50, n_rows=None, neighbours="add-remove")
+    assert recentred(secret, Budget(1.0, 1e-6)) is None
     bounds = Bounds(row_norm=1.0, classes=(0, 1))
     model = PrivateLogisticRegression(epsilon=1.0, delta=1e-6, bounds=bounds)
     named = [

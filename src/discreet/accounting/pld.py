@@ -75,19 +75,15 @@ def pld_delta(events: tuple[Event, ...], epsilon: float) -> float:
 def pair_delta(first: Event, second: Event, epsilon: float) -> float:
     """Return delta of two events one after the other, from their curves alone.
 
-    One curve, joined by straight lines in ``exp(epsilon)``, is the one of a loss
-    on a grid; the other is averaged over that loss. Much quicker to start than
+    The first curve, joined by straight lines in ``exp(epsilon)``, is the one of a
+    loss on a grid; the second is averaged over that loss. Both orders are valid;
+    the smaller event is better first. Much quicker to start than
     :func:`pld_delta`, so plans can be calibrated with it.
 
     >>> from discreet.accounting.events import Gaussian
     >>> round(pair_delta(Gaussian(2.0), Gaussian(2.0), 1.0), 4)
     0.0396
     """
-    # Both orders are valid; they differ where the curve that is averaged is not convex.
-    return min(_averaged(first, second, epsilon), _averaged(second, first, epsilon))
-
-
-def _averaged(first: Event, second: Event, epsilon: float) -> float:
     reach = _reach(first, _TAIL)
     if not 0 < reach < _REACH:
         return 1.0

@@ -22,6 +22,9 @@ A tenth more buys half the strength at epsilon 1 and a quarter of it at epsilon
 8: less is lost by noise than is won by shrinking less.
 """
 
+MOST_WEAKER = 16.0
+"""How much weaker the ridge may become by that."""
+
 
 def default_strength(
     terms: LossTerms,
@@ -52,6 +55,8 @@ def default_strength(
         # Other rules for the logistic loss keep the strength at which they are of use.
         kept = terms.self_bounded and not gentle
         needed = gamma_floor(terms, epsilon, neighbours) if kept else 0.0
+        if mode == "kst12":
+            needed = max(needed, 2 * terms.rank * terms.eigenvalue / epsilon)
 
         def floor(share: float) -> float:
             return max(gamma_floor(terms, share * epsilon, neighbours), needed)
@@ -76,10 +81,12 @@ def default_strength(
         def within(noise: float, at: float) -> bool:
             return rule.event(terms, noise, at, neighbours).delta(epsilon) <= delta
 
-    first = scale(floor(1.0))
     weakest = floor(1.0)
     if gentle:
-        weakest = max(needed, least(lambda at: within(worth * first, at), accuracy=1e-6))
+        first = scale(weakest)
+        bought = least(lambda at: within(worth * first, at), accuracy=1e-6)
+        # At a huge epsilon noise is no longer what a weak ridge costs.
+        weakest = max(needed, weakest / MOST_WEAKER, bought)
     if norm_guess is None:
         return weakest, scale(weakest)
     best = (math.inf, 0.0, 0.0)

@@ -146,7 +146,10 @@ def choose(
         return _auto(settings, problem, budget)
     kind = ALGORITHMS[algorithm]
     if "strength" not in signature(kind).parameters and settings.pop("strength", None):
-        raise Incompatible(f"{algorithm} has no ridge term. Leave the strength (alpha) out.")
+        raise Incompatible(
+            f"{algorithm} takes no strength of a ridge. Leave alpha or C out, or pass a Ridge as "
+            "regularizer where the estimator has one."
+        )
     return kind(**settings).plan(problem, budget)
 
 

@@ -29,11 +29,12 @@ from discreet.accounting import (
     Event,
     Guarantee,
     LossTerms,
+    best_mode,
     default_strength,
 )
 from discreet.accounting.gaussian import least
 from discreet.accounting.pld import pair_delta
-from discreet.accounting.utility import mean_squared_noise, objective_excess
+from discreet.accounting.utility import mean_squared_noise
 from discreet.algorithms.base import (
     Problem,
     Release,
@@ -76,8 +77,8 @@ class RecentredPerturbation:
     mode
         Calibration with Gaussian noise, as in :class:`ObjectivePerturbation`.
     norm_guess
-        Public guess of the norm of good weights, for the printed bound and the
-        solver; privacy does not depend on it.
+        Public guess of the norm of good weights, for the solver; privacy does not
+        depend on it.
 
     Examples
     --------
@@ -151,8 +152,8 @@ def calibrated(
     factor = least(enough, limit=64.0, accuracy=1e-3)
     if math.isinf(factor):
         raise BudgetTooSmall(
-            "Two runs of objective perturbation have no calibration at so small an epsilon and "
-            "delta. Use a larger one, or objective-perturbation."
+            "Two runs of objective perturbation have no calibration at this budget in mode "
+            f"{mode!r}. Use a larger epsilon or delta, another mode, or objective-perturbation."
         )
     first, second = scales(factor)
     return (strong, first), (weak, second)
@@ -185,29 +186,23 @@ class RecentredPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem = f"{MODES[self.second.mode].theorem}, twice; {APPROXIMATE}"
+        theorem = f"{MODES[self.second.mode].theorem}, two runs composed; {APPROXIMATE}"
         return promise(self, self.event, theorem)
 
     @property
     def expected_excess(self) -> float:
-        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
-        # The first weights are off by its noise over its strength, and by the guessed norm.
-        first, second = (
-            math.sqrt(mean_squared_noise("gaussian", run.scale, self.problem.dimension))
-            for run in (self.first, self.second)
-        )
-        off = first / self.first.strength + self.first.norm_guess
-        return objective_excess(second, self.second.strength, off)
+        """Infinite: nothing is known that compares with the bound of one run."""
+        return math.inf
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
             "algorithm": RecentredPerturbation.name,
             "mode": self.second.mode,
-            "first strength": self.first.strength,
-            "first noise scale": self.first.scale,
             "strength": self.second.strength,
             "gaussian noise scale": self.second.scale,
+            "strength of the first run": self.first.strength,
+            "noise scale of the first run": self.first.scale,
             "output noise scale": self.second.noise.scale,
             "norm guess": self.second.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
@@ -224,15 +219,20 @@ class RecentredPlan:
 def recentred(
     problem: Problem, budget: Budget, norm_guess: float | None = None
 ) -> RecentredPlan | None:
-    """Return the plan of two runs where one run would shrink usual weights, else None.
+    """Return the plan of two runs where one run would shrink good weights, else None.
 
-    Where its ridge, and not a guess of the norm, sets the strength of a single
-    run, and pulls on weights of the usual norm about as hard as the noise does.
+    That is where the ridge that privacy needs pulls on weights of the guessed or
+    usual norm about as hard as the noise does. A secret number of rows may be small.
     """
+    if problem.n_rows is None:
+        return None
     try:
-        single = ObjectivePerturbation(norm_guess=norm_guess).plan(problem, budget)
-        noise = math.sqrt(mean_squared_noise("gaussian", single.scale, problem.dimension))
-        if single.strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
+        mode = best_mode(problem.terms, problem.neighbours)
+        strength, scale = default_strength(
+            problem.terms, mode, budget.epsilon, budget.delta, problem.neighbours, 1
+        )
+        noise = math.sqrt(mean_squared_noise("gaussian", scale, problem.dimension))
+        if strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
             return None
         return RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
     except BudgetTooSmall:
