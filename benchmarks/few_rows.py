@@ -43,6 +43,40 @@ def rows(law: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
     return X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
 
 
+def labelled(
+    law: str, n: int, p: int, norms: tuple[float, ...], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and labels of a logistic model whose weights have one of the norms."""
+    X, weights = rows(law, n, p, rng), rng.normal(size=p)
+    weights *= rng.choice(norms) / np.linalg.norm(weights)
+    return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ weights))).astype(int)
+
+
+def risk(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    """Return the mean logistic loss."""
+    return float(np.logaddexp(0.0, -(2 * y - 1) * (X @ w)).mean())
+
+
+def best_risk(X: np.ndarray, y: np.ndarray, **settings: Any) -> float:
+    """Return the risk of an unpenalised fit, but for 1e-4 of a ridge."""
+    fitted = LogisticRegression(C=1e4, fit_intercept=False, max_iter=1000, **settings).fit(X, y)
+    return risk(X, y, np.ravel(fitted.coef_))
+
+
+def mean_risk(X: np.ndarray, y: np.ndarray, seeds: np.ndarray, **settings: Any) -> float:
+    """Return the mean risk of private fits with these settings."""
+    found = []
+    for seed in seeds:
+        model = PrivateLogisticRegression(
+            bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+            fit_intercept=False,
+            random_state=int(seed),
+            **settings,
+        ).fit(X, y)
+        found.append(risk(X, y, np.ravel(model.coef_)))
+    return float(np.mean(found))
+
+
 def compare(
     law: str,
     n: int,
@@ -54,34 +88,16 @@ def compare(
 ) -> dict[str, Any]:
     """Return the mean excess of both, and of weights that are zero, on one problem."""
     rng = np.random.default_rng([n, p, LAWS.index(law)])
-    X, weights = rows(law, n, p, rng), rng.normal(size=p)
-    weights *= rng.choice(norms) / np.linalg.norm(weights)
-    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ weights))).astype(int)
-
-    def risk(w: np.ndarray) -> float:
-        return float(np.logaddexp(0.0, -(2 * y - 1) * (X @ w)).mean())
-
-    fitted = LogisticRegression(C=1e4, fit_intercept=False, max_iter=1000).fit(X, y)
-    best = risk(np.ravel(fitted.coef_))
+    X, y = labelled(law, n, p, norms, rng)
+    best = best_risk(X, y)
     seeds = np.random.default_rng([n, p, LAWS.index(law), round(10 * epsilon)]).integers(
         2**31, size=SEEDS
     )
     out: dict[str, Any] = {"rows": law, "n": n, "p": p, "epsilon": epsilon}
     for algorithm in ("auto", "objective-perturbation"):
-        excess = []
-        for seed in seeds:
-            model = PrivateLogisticRegression(
-                epsilon=epsilon,
-                delta=delta,
-                neighbours=neighbours,
-                bounds=Bounds(row_norm=1.0, classes=(0, 1)),
-                algorithm=algorithm,
-                fit_intercept=False,
-                random_state=int(seed),
-            ).fit(X, y)
-            excess.append(risk(np.ravel(model.coef_)) - best)
-        out[algorithm] = float(np.mean(excess))
-    out["zero"] = risk(np.zeros(p)) - best
+        settings = {"delta": delta, "neighbours": neighbours, "algorithm": algorithm}
+        out[algorithm] = mean_risk(X, y, seeds, epsilon=epsilon, **settings) - best
+    out["zero"] = risk(X, y, np.zeros(p)) - best
     return out
 
 

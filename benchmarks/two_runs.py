@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from discreet import Bounds, PrivateLogisticRegression
-from few_rows import LAWS, rows
+from few_rows import LAWS, best_risk, labelled, mean_risk
 
 SEEDS = 6
 SIZES = ((100_000, 10), (100_000, 30), (200_000, 100))
@@ -30,36 +29,18 @@ ONCE, TWICE = "objective-perturbation", "recentred-perturbation"
 def compare(law: str, n: int, p: int, norm: float, neighbours: str, draw: int) -> list[Any]:
     """Return the mean excess of both at every epsilon on one problem."""
     key = [n, p, LAWS.index(law), round(norm), draw]
-    rng = np.random.default_rng(key)
-    X, weights = rows(law, n, p, rng), rng.normal(size=p)
-    weights *= norm / np.linalg.norm(weights)
-    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ weights))).astype(int)
-
-    def risk(w: np.ndarray) -> float:
-        return float(np.logaddexp(0.0, -(2 * y - 1) * (X @ w)).mean())
-
-    fitted = LogisticRegression(C=1e4, fit_intercept=False, max_iter=1000, tol=1e-6).fit(X, y)
-    best = risk(np.ravel(fitted.coef_))
+    X, y = labelled(law, n, p, (norm,), np.random.default_rng(key))
+    best = best_risk(X, y, tol=1e-6)
     table = []
     for epsilon in EPSILONS:
         out = {"rows": law, "n": n, "p": p, "norm": norm, "epsilon": epsilon}
+        seeds = np.random.default_rng([*key, round(10 * epsilon)]).integers(2**31, size=SEEDS)
+        budget = {"epsilon": epsilon, "delta": 1e-6, "neighbours": neighbours}
         for algorithm in (ONCE, TWICE):
-            excess = []
-            for seed in np.random.default_rng([*key, round(10 * epsilon)]).integers(
-                2**31, size=SEEDS
-            ):
-                model = PrivateLogisticRegression(
-                    epsilon=epsilon,
-                    delta=1e-6,
-                    neighbours=neighbours,
-                    bounds=Bounds(row_norm=1.0, classes=(0, 1)),
-                    algorithm=algorithm,
-                    fit_intercept=False,
-                    random_state=int(seed),
-                ).fit(X, y)
-                excess.append(risk(np.ravel(model.coef_)) - best)
-            out[algorithm] = float(np.mean(excess))
-        default = model.set_params(algorithm="auto").plan(n_features=p, n_rows=n)
+            out[algorithm] = mean_risk(X, y, seeds, algorithm=algorithm, **budget) - best
+        bounds = Bounds(row_norm=1.0, classes=(0, 1))
+        model = PrivateLogisticRegression(bounds=bounds, fit_intercept=False, **budget)
+        default = model.plan(n_features=p, n_rows=n)
         out["default"] = default.facts()["algorithm"]
         table.append(out)
         print(out, flush=True)

@@ -345,3 +345,13 @@ def test_the_original_pure_rule_finds_a_strength_for_other_losses_too() -> None:
         strength, scale = default_strength(huber, "kst12", epsilon, 0.0, "zero-out", 5, 10.0)
         assert strength >= 2 / epsilon
         assert scale == pytest.approx(2 / epsilon)
+
+
+def test_what_a_tenth_more_noise_buys_is_what_the_docs_say() -> None:
+    """Half the strength R^2/epsilon at epsilon 1, a fifth at epsilon 8."""
+    for epsilon, part in ((1.0, 0.5), (8.0, 0.2)):
+        strength, scale = default_strength(LOGISTIC, None, epsilon, 1e-6, "zero-out", 5)
+        assert strength * epsilon == pytest.approx(part, rel=0.1)
+        floor = MODES["logistic"].floor(LOGISTIC, epsilon, "zero-out")
+        plain = MODES["logistic"].sigma(LOGISTIC, epsilon, 1e-6, floor, "zero-out")
+        assert scale == pytest.approx(1.1 * plain, rel=1e-4)

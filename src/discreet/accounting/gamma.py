@@ -31,11 +31,20 @@ def _logistic(terms: LossTerms, epsilon: float, strength: float, factor: int) ->
     return terms.lipschitz / _left(float(noise[0]), terms, epsilon)
 
 
+def kst12_floor(terms: LossTerms, epsilon: float) -> float:
+    """Return the least strength of the rule of Kifer, Smith and Thakurta 2012.
+
+    >>> kst12_floor(LossTerms.logistic(radius=2.0), 0.5)
+    4.0
+    """
+    return 2 * terms.rank * terms.eigenvalue / epsilon
+
+
 def _kst12(terms: LossTerms, epsilon: float, strength: float, factor: int) -> float:
-    if strength < 2 * terms.rank * terms.eigenvalue / epsilon * (1 - 1e-12):
+    if strength < kst12_floor(terms, epsilon) * (1 - 1e-12):
         raise BudgetTooSmall(
             f"Kifer, Smith and Thakurta 2012 needs a strength of at least "
-            f"{2 * terms.rank * terms.eigenvalue / epsilon:.6g} at epsilon {epsilon:g}."
+            f"{kst12_floor(terms, epsilon):.6g} at epsilon {epsilon:g}."
         )
     return factor * 2 * terms.lipschitz / epsilon
 

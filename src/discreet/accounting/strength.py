@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale
+from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale, kst12_floor
 from discreet.accounting.gaussian import least
 from discreet.accounting.objective import MODES, best_mode
 from discreet.accounting.terms import LossTerms
@@ -56,7 +56,7 @@ def default_strength(
         kept = terms.self_bounded and not gentle
         needed = gamma_floor(terms, epsilon, neighbours) if kept else 0.0
         if mode == "kst12":
-            needed = max(needed, 2 * terms.rank * terms.eigenvalue / epsilon)
+            needed = max(needed, kst12_floor(terms, epsilon))
 
         def floor(share: float) -> float:
             return max(gamma_floor(terms, share * epsilon, neighbours), needed)
