@@ -1,6 +1,8 @@
 """Composition against closed forms, a second accountant and exact convolution."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from discreet.accounting import (
     ZCDP,
     Approximate,
     BoundedRange,
+    CappedPoissonGaussian,
     Composed,
     Event,
     FixedSizeGaussian,
@@ -147,10 +150,17 @@ def test_gaussian_noise_is_never_purely_private(size: float) -> None:
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 @pytest.mark.parametrize(
-    "kind", [*MODES, PoissonGaussian, FixedSizeGaussian], ids=lambda v: getattr(v, "__name__", v)
+    "kind",
+    [
+        *MODES,
+        PoissonGaussian,
+        partial(CappedPoissonGaussian, cap=20, n_rows=1000),
+        FixedSizeGaussian,
+    ],
+    ids=lambda v: v if isinstance(v, str) else repr(v),
 )
 def test_no_event_made_of_gaussian_noise_is_purely_private(
-    kind: str | type[PoissonGaussian], neighbours: Neighbours
+    kind: str | Callable[..., Event], neighbours: Neighbours
 ) -> None:
     terms = LossTerms.logistic(radius=1.0)
     for size, strength in ((0.5, 1.0), (30.0, 100.0), (1e9, 1e6), (1e40, 1e30)):

@@ -69,7 +69,7 @@ def test_json_round_trip_is_exact(event: Curve) -> None:
 
 def test_every_registered_event_is_covered() -> None:
     # The events of samplers are priced by privacy loss distributions: see test_sampling.py.
-    sampled = {"poisson-gaussian", "fixed-size-gaussian"}
+    sampled = {"poisson-gaussian", "capped-poisson-gaussian", "fixed-size-gaussian"}
     assert {e.name for e in ALL} | sampled == set(EVENTS)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
+from dataclasses import replace
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from dp_accounting import dp_event
+from dp_accounting import NeighboringRelation, dp_event
+from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from discreet.accounting import (
+    CappedPoissonGaussian,
     Composed,
     Event,
     FixedSizeGaussian,
@@ -34,6 +37,8 @@ EVENTS = [
     PoissonGaussian(1.5, 0.1, 3, "replace-one"),
     FixedSizeGaussian(2.5, 0.1, 3, "zero-out"),
     FixedSizeGaussian(2.5, 0.1, 3, "replace-one"),
+    CappedPoissonGaussian(1.5, 0.1, 3, "zero-out", cap=14, n_rows=100),
+    CappedPoissonGaussian(1.5, 0.1, 3, "replace-one", cap=14, n_rows=100),
 ]
 
 
@@ -89,7 +94,7 @@ def test_table_of_multipliers(
 @pytest.mark.parametrize("event", EVENTS, ids=repr)
 def test_calibration_is_feasible_and_tight(event: PoissonGaussian) -> None:
     def at(multiplier: float) -> Event:
-        return type(event)(multiplier, event.rate, 50, event.neighbours)
+        return replace(event, multiplier=multiplier, steps=50)
 
     found = sampled_multiplier(at, 0.7, 1e-6, rate=event.rate, steps=50)
     assert at(found).delta(0.7) <= 1e-6 < at(found * (1 - 2e-4)).delta(0.7)
@@ -253,6 +258,121 @@ def test_table_of_renyi_multipliers(
 
 def test_the_renyi_curve_of_a_replacement_is_that_of_full_batches() -> None:
     assert PoissonGaussian(1.0, 0.01, 1000, "replace-one").rdp(2.0) == 4000.0
+
+
+# Poisson batches with a cap.
+
+
+def test_the_specification_s_batch_with_a_cap() -> None:
+    event = CappedPoissonGaussian(1.41463, 0.01, 1000, "zero-out", cap=150, n_rows=10_000)
+    assert epsilon_at(event, 1e-5) == pytest.approx(1.00013, abs=5e-5)
+    assert event.reached == pytest.approx(binom.sf(149, 9999, 0.01), rel=1e-6)
+    # Where the cap is out of reach it costs nothing, and one in reach costs something.
+    plain = PoissonGaussian(1.41463, 0.01, 1000, "zero-out")
+    assert replace(event, cap=250).delta(1.0) == pytest.approx(plain.delta(1.0), rel=1e-9)
+    assert replace(event, cap=120).delta(1.0) > 1.5 * plain.delta(1.0)
+
+
+@pytest.mark.parametrize("cap", [120, 150])
+def test_a_cap_agrees_with_another_accountant(cap: int) -> None:
+    shape = {"cap": cap, "n_rows": 10_000}
+    batch = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, cap, 2.5)
+    other = {}
+    for relation in (NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE):
+        accountant = PLDAccountant(relation)
+        accountant.compose(batch, 1000)
+        other[relation.name] = accountant.get_delta(0.5)
+    # It knows how often a cut batch holds the row, which we bound for any number of blank rows.
+    replaced = CappedPoissonGaussian(2.5, 0.01, 1000, "replace-one", **shape).delta(0.5)
+    assert (1 - 1e-4) <= replaced / other["REPLACE_ONE"] <= 1.03
+    # It takes a cut batch for a replacement, which it is not.
+    removed = CappedPoissonGaussian(2.5, 0.01, 1000, "zero-out", **shape).delta(0.5)
+    assert removed <= other["ADD_OR_REMOVE_ONE"] * (1 + 1e-3)
+    assert removed >= PoissonGaussian(2.5, 0.01, 1000, "zero-out").delta(0.5)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_cap_by_quadrature(neighbours: Neighbours, steps: int) -> None:
+    # Whether the others fill the batch is told: one half of the outcomes each.
+    rate, sigma = 0.2, 1.8
+    event = CappedPoissonGaussian(sigma, rate, steps, neighbours, cap=3, n_rows=12)
+    share = binom.sf(2, 11, rate)
+    sign = -1.0 if neighbours == "replace-one" else 0.0
+    p, q = (
+        np.concatenate([(1 - share) * mixture(rate, s, sigma), share * mixture(rate, 2 * s, sigma)])
+        for s in (1.0, sign)
+    )
+    if steps == 2:
+        p, q = 3 * p[::3], 3 * q[::3]
+        p, q = np.outer(p, p), np.outer(q, q)
+    for epsilon in (0.0, 0.1, 0.3, 0.8):
+        exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+        assert event.delta(epsilon) == pytest.approx(exact, rel=2e-3, abs=1e-9)
+        assert event.delta(epsilon) >= exact * (1 - 3e-5)
+    for order in (2.0, 5.0):
+        top = max(math.log(float((a**order * b ** (1 - order)).sum())) for a, b in [(p, q), (q, p)])
+        assert event.rdp(order) >= top / (order - 1) * (1 - 1e-6)
+
+
+def capped_law(rows: list[float], rate: float, cap: int, sigma: float) -> np.ndarray:
+    """Return the density of one release, over all sets that may be drawn and kept; nan is blank."""
+    held = [v for v in rows if not math.isnan(v)]
+    law = np.zeros_like(GRID)
+    for size in range(len(held) + 1):
+        chance = rate**size * (1 - rate) ** (len(held) - size)
+        for drawn in combinations(held, size):
+            kept = list(combinations(drawn, min(size, cap)))
+            law += sum(norm.pdf(GRID, sum(k), sigma) for k in kept) * chance / len(kept) * CELL
+    return law
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("cap", [1, 2])
+def test_a_cap_covers_every_small_data_set(cap: int, neighbours: Neighbours) -> None:
+    rng = np.random.default_rng(0)
+    sigma, rate, nan = 1.5, 0.4, math.nan
+    event = CappedPoissonGaussian(sigma, rate, 1, neighbours, cap=cap, n_rows=6)
+    plain = PoissonGaussian(sigma, rate, 1, neighbours)
+    worst = dict.fromkeys((0.0, 0.2, 0.6, 1.2), 0.0)
+    rests = [[-1.0] * 5, [1.0] * 5, [-1.0] * 3 + [nan] * 2, [-1.0] + [nan] * 4, [nan] * 5]
+    for rest in [*rests, *rng.uniform(-1, 1, (3, 5)).tolist()]:
+        for own, other in [(1.0, -1.0), *rng.uniform(-1, 1, (2, 2))]:
+            first = [own, *rest]
+            second = [nan if neighbours == "zero-out" else other, *rest]
+            p, q = (capped_law(rows, rate, cap, sigma) for rows in (first, second))
+            assert p.sum() == pytest.approx(1.0, abs=1e-6)
+            for epsilon in worst:
+                found = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+                worst[epsilon] = max(worst[epsilon], found)
+    for epsilon, found in worst.items():
+        assert found <= event.delta(epsilon) * (1 + 1e-5)
+    if neighbours == "zero-out":
+        # What would be claimed if a cap were free.
+        assert worst[0.6] > 1.2 * plain.delta(0.6)
+
+
+def test_a_cap_covers_sequences_that_alternate() -> None:
+    sigma, rate = 2.0, 0.4
+    event = CappedPoissonGaussian(sigma, rate, 2, "zero-out", cap=1, n_rows=3)
+    (a, b), (c, d) = (
+        [3 * capped_law([own, *rest], rate, 1, sigma)[::3] for own in (1.0, math.nan)]
+        for rest in ([-1.0, -1.0], [1.0, -1.0])
+    )
+    for epsilon in (0.0, 0.3, 0.8):
+        for p, q in [(np.outer(a, c), np.outer(b, d)), (np.outer(b, d), np.outer(a, c))]:
+            assert hockey_stick(p, q, epsilon) <= event.delta(epsilon)
+            for order in (2.0, 4.0):
+                moment = float((p**order * q ** (1 - order)).sum())
+                assert math.log(moment) / (order - 1) <= event.rdp(order)
+
+
+def test_a_cap_needs_a_public_size_and_rows_to_cut() -> None:
+    with pytest.raises(Incompatible, match="add-remove keeps secret"):
+        CappedPoissonGaussian(1.0, 0.1, 1, "add-remove", cap=5, n_rows=10)
+    for cap, n_rows in [(10, 10), (0, 10), (2.5, 10), (3, 0)]:
+        with pytest.raises(InvalidParameter, match=r"cap|n_rows"):
+            CappedPoissonGaussian(1.0, 0.1, 1, "zero-out", cap=cap, n_rows=n_rows)  # type: ignore[arg-type]
 
 
 # Traps.

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
 
-from discreet.accounting import Budget, epsilon_at, gaussian_multiplier
+from discreet.accounting import Budget, CappedPoissonGaussian, epsilon_at, gaussian_multiplier
 from discreet.algorithms import NoisyGradient, Problem, choose
 from discreet.algorithms.adaptive_clip import AdaptiveClip
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.hidden_state import convex_factor, strong_factor
 from discreet.algorithms.noisy_gradient import FEW_ROWS, NoisyGradientPlan
-from discreet.algorithms.samplers import FixedSizeBatch, FullBatch, PoissonBatch
+from discreet.algorithms.samplers import CappedBatch, FixedSizeBatch, FullBatch, PoissonBatch
 from discreet.data import ArraySource, Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
@@ -183,6 +185,74 @@ def test_samplers_draw_what_they_say() -> None:
         # The order is random too: rounding bounds rely on exchanging rows in place.
         assert stats.kstest([int(d[0]) for d in drawn], stats.uniform(0, 1000).cdf).pvalue > 1e-4
     assert FullBatch().draw(rows, random) is None
+
+
+def test_batches_with_a_cap_have_the_exact_law() -> None:
+    n, rate, cap = 6, 0.4, 3
+    rows = Rows(np.ones((n, 1)), np.ones(n), np.where(np.arange(n) == 2, 0.0, 1.0))
+    sampler, random = CappedBatch(rate, cap, n), Seeded(5)
+    others = [0, 1, 3, 4, 5]
+    law: dict[tuple[int, ...], float] = {}
+    first: dict[tuple[int, ...], float] = {}  # a sampler that keeps the first rows drawn
+    for size in range(6):
+        for drawn in combinations(others, size):
+            chance = rate**size * (1 - rate) ** (5 - size)
+            first[drawn[:cap]] = first.get(drawn[:cap], 0.0) + chance
+            kept = list(combinations(drawn, min(size, cap)))
+            for part in kept:
+                law[part] = law.get(part, 0.0) + chance / len(kept)
+    draws = Counter(tuple(sampler.draw(rows, random).tolist()) for _ in range(4000))  # type: ignore[union-attr]
+    assert set(draws) <= set(law)
+    seen, expected, wrong = ([d.get(part, 0.0) for part in law] for d in (draws, law, first))
+    assert stats.chisquare(seen, 4000 * np.array(expected)).pvalue > 1e-4
+    unlikely = np.maximum(wrong, 1e-9) / np.maximum(wrong, 1e-9).sum()
+    assert stats.chisquare(seen, 4000 * unlikely).pvalue < 1e-6
+
+
+def test_a_cap_is_planned_paid_for_and_explained() -> None:
+    config = NoisyGradient(sampler="poisson", batch=40, cap=45, steps=30)
+    plain = NoisyGradient(sampler="poisson", batch=40, steps=30).plan(problem(), BUDGET)
+    for neighbours in ("zero-out", "replace-one"):
+        plan = config.plan(problem(neighbours=neighbours), BUDGET)
+        event = plan.guarantee.event
+        assert isinstance(event, CappedPoissonGaussian)
+        assert (event.cap, event.n_rows, event.rate, event.steps) == (45, 400, 0.1, 30)
+        assert event.delta(1.0) <= 1e-6
+        assert plan.noise.scale > 1.05 * plain.noise.scale
+        assert plan.facts()["most rows a step"] == 45
+        assert "cap" in plan.guarantee.theorem
+    for settings, changes, error, message in (
+        ({"sampler": "poisson", "batch": 40, "cap": 39}, {}, Incompatible, "at least batch"),
+        ({"sampler": "poisson", "batch": 40, "cap": 400}, {}, InvalidParameter, "below n_rows"),
+        ({"sampler": "poisson", "batch": 40, "cap": 45.5}, {}, InvalidParameter, "cap"),
+        ({"sampler": "fixed-size", "batch": 40, "cap": 45}, {}, Incompatible, "leave cap out"),
+        ({"cap": 45}, {}, Incompatible, "leave cap out"),
+        (
+            {"sampler": "poisson", "batch": 40, "cap": 45},
+            {"neighbours": "add-remove"},
+            Incompatible,
+            "number of rows, which add-remove keeps secret",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            NoisyGradient(**settings).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
+
+
+def test_one_step_on_a_batch_with_a_cap_has_the_exact_law() -> None:
+    X, y = np.linspace(0.5, 1.0, 40).reshape(-1, 1), np.ones(40, dtype=int)
+    plan = NoisyGradient(
+        steps=1, step=0.01, output="last", sampler="poisson", batch=10, cap=10
+    ).plan(problem(**ONE), Budget(20.0, 1e-1))
+    parts = -0.5 * X[:, 0]
+    rng = np.random.default_rng(0)
+    masks = rng.random((40_000, 40)) < 0.25
+    order = np.where(masks, rng.random(masks.shape), 2.0)
+    kept = masks & (order.argsort(axis=1).argsort(axis=1) < 10)
+    noise = plan.multiplier * rng.normal(size=40_000)
+    sample = step_law(plan, X, y, 800)
+    assert stats.ks_2samp(sample, -0.01 * (kept @ parts + noise) / 0.25).pvalue > 1e-5
+    # Batches that are not cut are noticed.
+    assert stats.ks_2samp(sample, -0.01 * (masks @ parts + noise) / 0.25).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])

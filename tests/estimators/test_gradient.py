@@ -75,14 +75,22 @@ def test_every_loss_for_numbers_learns(loss: str) -> None:
     assert np.abs(model.predict(X) - y).mean() < 0.5 * np.abs(y).mean()
 
 
-@pytest.mark.parametrize("sampler", ["full", "poisson", "fixed-size"])
-def test_samplers_are_reachable(sampler: str) -> None:
+@pytest.mark.parametrize(
+    ("sampler", "batch", "cap"),
+    [
+        ("full", None, None),
+        ("poisson", 600, None),
+        ("poisson", 600, 700),
+        ("fixed-size", 600, None),
+    ],
+)
+def test_samplers_are_reachable(sampler: str, batch: int | None, cap: int | None) -> None:
     X, y = binary()
-    batch = None if sampler == "full" else 600
     model = PrivateSGDClassifier(
-        sampler=sampler, batch=batch, steps=60, epsilon=2.0, bounds=BINARY, random_state=0
+        sampler=sampler, batch=batch, cap=cap, steps=60, epsilon=2.0, bounds=BINARY, random_state=0
     ).fit(X, y)
     assert (model.predict(X) == y).mean() > 0.9
+    assert getattr(model.guarantee_.event, "cap", None) == cap
 
 
 def test_several_classes_jointly_and_one_against_the_rest() -> None:

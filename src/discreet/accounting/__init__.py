@@ -36,7 +36,12 @@ from discreet.accounting.objective import (
     ObjectivePerturbation,
     best_mode,
 )
-from discreet.accounting.sampling import FixedSizeGaussian, PoissonGaussian, sampled_multiplier
+from discreet.accounting.sampling import (
+    CappedPoissonGaussian,
+    FixedSizeGaussian,
+    PoissonGaussian,
+    sampled_multiplier,
+)
 from discreet.accounting.strength import default_strength
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import (
@@ -58,6 +63,7 @@ __all__ = [
     "Approximate",
     "BoundedRange",
     "Budget",
+    "CappedPoissonGaussian",
     "Composed",
     "Curve",
     "Event",

@@ -10,6 +10,16 @@ Poisson batches. Under zero-out and add-remove the worst pair is
 same at every step. Under replace-one it is ``(1-q) N(0) + q N(+1)`` against
 ``(1-q) N(0) + q N(-1)``.
 
+Poisson batches with a cap: of more than ``cap`` rows drawn, ``cap`` are kept at
+random. While the *other* rows drawn are fewer than the cap, nothing changes. Once
+they are ``cap`` or more, the row enters with less than its rate and then in the
+place of another one: both worlds can be told from the same batch without the row,
+from which they are at most two rows away instead of one, so twice the shift covers
+them, whatever the relation. The others reach the cap with at most the probability
+``t`` that ``n - 1`` coins have ``cap`` heads, and telling whether they did can only
+help an observer: the curve is ``(1-t) D(multiplier) + t D(multiplier/2)`` of the
+pairs above. Fewer other rows reach the cap less often, so blank rows are covered.
+
 Batches of fixed size, drawn without replacement. With ``u = 2/multiplier`` the
 profile ``D(x) = q dG(log(1 + (exp(x) - 1)/q); u)``, ``x >= 0``, bounds every
 pair in both directions: a batch with the row and one without it are two rows
@@ -26,12 +36,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import betainc, gammaln, logsumexp
 
 from discreet.accounting.events import Curve, Event, register
 from discreet.accounting.gaussian import TINY, gaussian_multiplier, gaussian_profile
 from discreet.checks import between, integer, one_of, positive
-from discreet.errors import Incompatible
+from discreet.errors import Incompatible, InvalidParameter
 from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
 
 # Rounding of the Fourier transforms, per composition; measured well below.
@@ -46,7 +56,7 @@ _MOST = 1e8
 
 @dataclass(frozen=True)
 class _Sampled(Curve):
-    """What both kinds of batches share."""
+    """What all kinds of batches share."""
 
     multiplier: float
     rate: float
@@ -113,10 +123,7 @@ class PoissonGaussian(_Sampled):
     """
 
     def _pld(self) -> Any:
-        # Zero-out and add-remove have the same worst pairs.
-        relation = "replace-one" if self.neighbours == "replace-one" else "zero-out"
-        # privacy: less noise costs no less, so the curve of less noise serves for more.
-        return _poisson_pld(min(self.multiplier, _MOST), self.rate, self.steps, relation)
+        return _poisson_pld(self.multiplier, self.rate, self.steps, self.neighbours, 0.0)
 
     def rdp(self, order: float) -> float:
         plain = super().rdp(order)
@@ -131,6 +138,69 @@ class PoissonGaussian(_Sampled):
             + k * (k - 1) / (2 * self.multiplier**2)
         )  # fmt: skip
         return min(plain, self.steps * max(0.0, float(logsumexp(terms))) / (a - 1))
+
+
+@register("capped-poisson-gaussian")
+@dataclass(frozen=True)
+class CappedPoissonGaussian(_Sampled):
+    """Gaussian noise on sums over Poisson batches of at most ``cap`` rows.
+
+    Larger batches are cut to ``cap`` rows at random. How often that happens
+    depends on the number of rows, so add-remove is refused.
+
+    Parameters
+    ----------
+    multiplier, rate, steps, neighbours
+        As for :class:`PoissonGaussian`.
+    cap
+        Most rows in a batch.
+    n_rows
+        Rows in the data, public.
+
+    Examples
+    --------
+    >>> event = CappedPoissonGaussian(1.41463, 0.01, 1000, "zero-out", cap=150, n_rows=10_000)
+    >>> bool(abs(event.delta(1.00013) - 1e-5) < 2e-8)
+    True
+    """
+
+    cap: int
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not integer("cap", self.cap) < integer("n_rows", self.n_rows):
+            raise InvalidParameter(
+                "cap must be below n_rows, or nothing would be cut; leave it out."
+            )
+        if self.neighbours == "add-remove":
+            raise Incompatible(
+                "How often a batch reaches its cap depends on the number of rows, which add-remove "
+                "keeps secret. Leave cap out, or use neighbours='zero-out' or 'replace-one'."
+            )
+
+    @property
+    def reached(self) -> float:
+        """Probability that the other rows alone fill a batch, at most."""
+        full = float(betainc(self.cap, self.n_rows - self.cap, self.rate))
+        return min(1.0, full * (1 + 1e-9) + TINY)  # privacy: rounded up
+
+    @property
+    def _apart(self) -> int:
+        return 2
+
+    def _pld(self) -> Any:
+        return _poisson_pld(self.multiplier, self.rate, self.steps, self.neighbours, self.reached)
+
+    def rdp(self, order: float) -> float:
+        if not 1.0 < order < math.inf:
+            return super().rdp(order)
+        one, two = (
+            (order - 1) * PoissonGaussian(z, self.rate, 1, self.neighbours).rdp(order)
+            for z in (self.multiplier, self.multiplier / 2)
+        )
+        t = self.reached
+        return self.steps * float(logsumexp([one, two], b=[1 - t, t])) / (order - 1)
 
 
 @register("fixed-size-gaussian")
@@ -188,21 +258,33 @@ def _gap(multiplier: float, rate: float, steps: int, cells: int) -> float:
 
 
 @lru_cache(maxsize=32)
-def _poisson_pld(multiplier: float, rate: float, steps: int, relation: str) -> Any:
+def _poisson_pld(
+    multiplier: float, rate: float, steps: int, neighbours: Neighbours, reached: float
+) -> Any:
+    """Return the distribution of all batches, a share ``reached`` of them with twice the shift."""
     # Imported here because the package takes seconds to load.
     from dp_accounting import NeighboringRelation
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    # privacy: this library reads the deviation per row norm under REPLACE_ONE, as we do.
+    # privacy: less noise costs no less, so the curve of less noise serves for more.
+    multiplier = min(multiplier, _MOST)
+    gap = _gap(multiplier, rate, steps, 2**15)
+    # privacy: zero-out and add-remove have the same worst pairs, and this library reads the
+    # deviation per row norm under REPLACE_ONE, as we do.
     kinds = NeighboringRelation
-    one = pld.from_gaussian_mechanism(
-        multiplier,
-        value_discretization_interval=_gap(multiplier, rate, steps, 2**15),
-        sampling_prob=rate,
-        neighboring_relation=(
-            kinds.REPLACE_ONE if relation == "replace-one" else kinds.ADD_OR_REMOVE_ONE
-        ),
-    )
+    relation = kinds.REPLACE_ONE if neighbours == "replace-one" else kinds.ADD_OR_REMOVE_ONE
+
+    def batch(multiplier: float) -> Any:
+        return pld.from_gaussian_mechanism(
+            multiplier,
+            value_discretization_interval=gap,
+            sampling_prob=rate,
+            neighboring_relation=relation,
+        )
+
+    one = batch(multiplier)
+    if reached > 0.0:
+        one = batch(multiplier / 2).compute_mixture(one, reached)
     return one.self_compose(steps)
 
 

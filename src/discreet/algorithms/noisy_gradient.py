@@ -35,9 +35,9 @@ from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
 from discreet.algorithms.length import Length, check_looks
 from discreet.algorithms.promise import promise
-from discreet.algorithms.samplers import SAMPLERS, FullBatch
+from discreet.algorithms.samplers import FullBatch, sampler_for
 from discreet.algorithms.steps import Facts
-from discreet.checks import integer, one_of
+from discreet.checks import one_of
 from discreet.data import Source
 from discreet.data.clipped_sums import MOST_ROWS, ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
@@ -58,6 +58,9 @@ class NoisyGradient:
         Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``.
     batch
         Rows of a step, expected or exact; not with ``"full"``.
+    cap
+        Most rows of a Poisson batch, where memory is short; larger ones are cut
+        at random. Not under add-remove.
     steps
         Number of steps; by default what the rule asks for, capped by the work
         it takes.
@@ -113,6 +116,7 @@ class NoisyGradient:
 
     sampler: str = "full"
     batch: int | None = None
+    cap: int | None = None
     steps: int | None = None
     rule: str = "auto"
     step: float | None = None
@@ -127,7 +131,6 @@ class NoisyGradient:
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
-        one_of("sampler", self.sampler, SAMPLERS)
         one_of("rule", self.rule, ("auto", *RULES))
         if self.output is not None:
             one_of("output", self.output, OUTPUTS)
@@ -144,9 +147,7 @@ class NoisyGradient:
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
         check_looks(self, problem, budget)
-        if self.batch is not None:
-            integer("batch", self.batch)
-        sampler = SAMPLERS[self.sampler](self.batch, problem.n_rows)
+        sampler = sampler_for(self.sampler, self.batch, self.cap, problem.n_rows)
         if budget.delta == 0 and not (isinstance(sampler, FullBatch) and not self.adaptive_clip):
             raise Incompatible(
                 "Without delta only full-batch steps with a fixed clip are accounted for. Pass "
@@ -275,6 +276,7 @@ class NoisyGradientPlan(GradientSetting):
             "momentum": self.momentum,
             "rows a step": self.config.sampler,
             "sampling rate": self.sampler.rate,
+            **({} if self.config.cap is None else {"most rows a step": self.config.cap}),
             "clip": self.clip,
             "strength": self.strength,
             "noise scale of a step": self.noise.scale,

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.accounting import (
     Budget,
+    CappedPoissonGaussian,
     Event,
     FixedSizeGaussian,
     Gaussian,
@@ -25,7 +26,7 @@ from discreet.accounting import (
     gaussian_multiplier,
     sampled_multiplier,
 )
-from discreet.checks import between, integer
+from discreet.checks import between, integer, one_of
 from discreet.data import Rows
 from discreet.data.blockwise import Index
 from discreet.errors import Incompatible
@@ -135,6 +136,32 @@ class PoissonBatch:
 
 
 @dataclass(frozen=True)
+class CappedBatch(PoissonBatch):
+    """A Poisson batch of which at most ``cap`` rows are kept, at random.
+
+    >>> CappedBatch(0.1, cap=150, n_rows=1000).event(8.0, 16, "zero-out").cap
+    150
+    """
+
+    cap: int
+    n_rows: int
+    theorem: ClassVar[str] = "noisy gradient descent on Poisson batches with a cap"
+
+    def event(self, multiplier: float, steps: int, neighbours: Neighbours) -> Event:
+        return CappedPoissonGaussian(
+            multiplier, self.rate, steps, neighbours, self.cap, self.n_rows
+        )
+
+    def draw(self, rows: Rows, random: Randomness) -> Index | None:
+        drawn = super().draw(rows, random)
+        assert isinstance(drawn, np.ndarray)
+        if len(drawn) <= self.cap:
+            return drawn
+        # privacy: every part of that size is as likely as any other.
+        return drawn[np.sort(permutation(len(drawn), random)[: self.cap])]
+
+
+@dataclass(frozen=True)
 class FixedSizeBatch:
     """Each step reads ``size`` of ``n_rows`` rows, drawn without replacement.
 
@@ -185,26 +212,51 @@ class FixedSizeBatch:
         return n_rows**2 * lipschitz**2 / self.size
 
 
-def _full(batch: int | None, n_rows: int) -> Sampler:
+def _full(batch: int | None, cap: int | None, n_rows: int) -> Sampler:
     if batch is not None:
         raise Incompatible("sampler='full' reads all rows; leave batch out.")
     return FullBatch()
 
 
-def _poisson(batch: int | None, n_rows: int) -> Sampler:
+def _poisson(batch: int | None, cap: int | None, n_rows: int) -> Sampler:
     batch = _usual(n_rows) if batch is None else batch
     if batch >= n_rows:
         raise Incompatible(_ALL_ROWS)
-    return PoissonBatch(batch / n_rows)
+    if cap is None:
+        return PoissonBatch(batch / n_rows)
+    if cap < batch:
+        raise Incompatible(
+            f"cap must be at least batch, which is {batch}, or most batches would be cut. Use "
+            "sampler='fixed-size' for batches of one size."
+        )
+    return CappedBatch(batch / n_rows, cap, n_rows)
+
+
+def _fixed_size(batch: int | None, cap: int | None, n_rows: int) -> Sampler:
+    return FixedSizeBatch(_usual(n_rows) if batch is None else batch, n_rows)
 
 
 def _usual(n_rows: int) -> int:
     return max(1, n_rows // 2, min(n_rows - 1, 256)) if n_rows < 512 else max(256, n_rows // 20)
 
 
-SAMPLERS: dict[str, Callable[[int | None, int], Sampler]] = {
+SAMPLERS: dict[str, Callable[[int | None, int | None, int], Sampler]] = {
     "full": _full,
     "poisson": _poisson,
-    "fixed-size": lambda batch, n: FixedSizeBatch(_usual(n) if batch is None else batch, n),
+    "fixed-size": _fixed_size,
 }
-"""The samplers by name, made from the (expected) batch size and the number of rows."""
+"""The samplers by name, made from the (expected) batch size, its cap and the number of rows."""
+
+
+def sampler_for(name: str, batch: int | None, cap: int | None, n_rows: int) -> Sampler:
+    """Return the sampler of that name.
+
+    >>> sampler_for("poisson", 100, 150, 10_000)
+    CappedBatch(rate=0.01, cap=150, n_rows=10000)
+    """
+    make = SAMPLERS[one_of("sampler", name, SAMPLERS)]
+    if batch is not None:
+        integer("batch", batch)
+    if cap is not None and name != "poisson":
+        raise Incompatible("Only Poisson batches vary in size; leave cap out.")
+    return make(batch, None if cap is None else integer("cap", cap), n_rows)

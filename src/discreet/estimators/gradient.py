@@ -35,9 +35,9 @@ from discreet.sets import L2Ball
 from discreet.types import Array, Bounds
 
 _STEPS = """
-    sampler, batch
-        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``, and how many.
-        Without delta only full-batch steps are taken.
+    sampler, batch, cap
+        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``, how many, and
+        how many at most. Without delta only full-batch steps are taken.
     steps, clip
         Number of steps and bound on the norm of a row's gradient; by default
         chosen from public values.
@@ -64,6 +64,7 @@ class _Stepped(Penalised):
 
     sampler: str = "full"
     batch: int | None = None
+    cap: int | None = None
     steps: int | None = None
     clip: float | None = None
     alpha: float = 0.0
@@ -73,6 +74,7 @@ class _Stepped(Penalised):
         return NoisyGradient(
             sampler=self.sampler,
             batch=self.batch,
+            cap=self.cap,
             steps=self.steps,
             clip=self.clip,
             strength=nonnegative("alpha", self.alpha),
