@@ -352,6 +352,18 @@ def test_a_cap_covers_every_small_data_set(cap: int, neighbours: Neighbours) -> 
         assert worst[0.6] > 1.2 * plain.delta(0.6)
 
 
+def test_a_cap_on_batches_that_hold_nearly_all_rows() -> None:
+    # Two rows apart even where telling the batch is all that the curve rests on.
+    sigma, rate = 2.0, 0.95
+    event = CappedPoissonGaussian(sigma, rate, 1, "zero-out", cap=1, n_rows=2)
+    p, q = (capped_law([own, -1.0], rate, 1, sigma) for own in (1.0, math.nan))
+    for epsilon in (0.5, 1.0, 2.0, 3.0):
+        truth = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+        assert truth <= event.delta(epsilon)
+        one_row = replace(event, multiplier=2 * sigma)
+        assert truth > one_row.delta(epsilon)
+
+
 def test_a_cap_covers_sequences_that_alternate() -> None:
     sigma, rate = 2.0, 0.4
     event = CappedPoissonGaussian(sigma, rate, 2, "zero-out", cap=1, n_rows=3)
@@ -370,7 +382,7 @@ def test_a_cap_covers_sequences_that_alternate() -> None:
 def test_a_cap_needs_a_public_size_and_rows_to_cut() -> None:
     with pytest.raises(Incompatible, match="add-remove keeps secret"):
         CappedPoissonGaussian(1.0, 0.1, 1, "add-remove", cap=5, n_rows=10)
-    for cap, n_rows in [(10, 10), (0, 10), (2.5, 10), (3, 0)]:
+    for cap, n_rows in [(10, 10), (0, 10), (2.5, 10), (3, 0), (3, 10**400)]:
         with pytest.raises(InvalidParameter, match=r"cap|n_rows"):
             CappedPoissonGaussian(1.0, 0.1, 1, "zero-out", cap=cap, n_rows=n_rows)  # type: ignore[arg-type]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from discreet.accounting import Budget, CappedPoissonGaussian, epsilon_at, gauss
 from discreet.algorithms import NoisyGradient, Problem, choose
 from discreet.algorithms.adaptive_clip import AdaptiveClip
 from discreet.algorithms.gradient_path import walk
+from discreet.algorithms.gradient_setting import RULES
 from discreet.algorithms.hidden_state import convex_factor, strong_factor
 from discreet.algorithms.noisy_gradient import FEW_ROWS, NoisyGradientPlan
 from discreet.algorithms.samplers import CappedBatch, FixedSizeBatch, FullBatch, PoissonBatch
@@ -674,6 +676,52 @@ def test_hidden_state_refuses_what_is_not_proved(
 ) -> None:
     with pytest.raises(Incompatible, match=reason):
         NoisyGradient(hidden_state=True, **config).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", ["smooth", "accelerated", "lipschitz", "typical"])
+def test_the_bound_counts_rows_where_they_are_fewer_than_weights(rule: str) -> None:
+    # Without a set or penalty, noise outside the span of the rows moves no prediction.
+    n, p, norm = 60, 3000, 3.0
+    X, y = classes(n, p, norm=norm)
+    config = NoisyGradient(rule=rule, norm_guess=norm, steps=40, output=RULES[rule].proved)
+    plan = config.plan(problem(n_rows=n, n_features=p), Budget(8.0, 1e-3))
+    facts = plan.facts_of_noise
+    assert facts.heard == n / p
+    assert plan.bound < 0.7 * plan.rule.bound(replace(facts, heard=1.0), 40)
+    for other in ({"constraint": L2Ball(radius=norm)}, {"regularizer": L1(strength=0.1)}):
+        changed = config.plan(problem(n_rows=n, n_features=p, **other), Budget(8.0, 1e-3))
+        assert changed.facts_of_noise.heard == 1.0
+    s = 2 * y - 1
+
+    def risk(w: np.ndarray) -> float:
+        return float(np.logaddexp(0, -s * (X @ w)).sum())
+
+    excess = [
+        risk(plan.run(ArraySource(X, y), Seeded(k)).weights) - best_in_ball(X, s, norm)
+        for k in range(10)
+    ]
+    assert np.mean(excess) <= plan.bound
+
+
+def best_in_ball(X: np.ndarray, s: np.ndarray, radius: float) -> float:
+    """Return the least logistic loss of weights of that norm, by projected descent in the span."""
+    w = np.zeros(X.shape[1])
+    for _ in range(500):
+        w += 4.0 / len(X) * (X.T @ (s / (1 + np.exp(s * (X @ w)))))
+        w *= min(1.0, radius / np.linalg.norm(w))
+    return float(np.logaddexp(0, -s * (X @ w)).sum())
+
+
+def test_a_bound_never_exceeds_what_a_set_allows_and_a_cap_has_none() -> None:
+    ball = problem(constraint=L2Ball(radius=2.0))
+    drowned = NoisyGradient(rule="smooth").plan(ball, Budget(0.001, 1e-6))
+    assert drowned.bound == 400 * drowned.clip * 4.0
+    usual = NoisyGradient(rule="smooth").plan(ball, Budget(8.0, 1e-6))
+    assert usual.bound < 0.1 * drowned.bound
+    batch = {"rule": "smooth", "sampler": "poisson", "batch": 40, "steps": 20}
+    assert NoisyGradient(**batch).plan(ball, BUDGET).bound < math.inf  # type: ignore[arg-type]
+    # A cut batch sees less of the loss, but the ridge is whole.
+    assert NoisyGradient(**batch, cap=60).plan(ball, BUDGET).bound == math.inf  # type: ignore[arg-type]
 
 
 def test_refusals() -> None:

@@ -123,7 +123,8 @@ def test_bound_with_momentum_counts_what_momentum_costs(
     assert plain < excess < plan.bound
     # Twice that for averages in which late iterates count more; none for another momentum.
     late = plan_of(Hinge(), n, 1, plan.budget, steps=10, norm_guess=1.0, **settings)
-    assert late.bound == pytest.approx(2 * plan.bound)
+    # But never more than the loss can vary in a set.
+    assert late.bound == pytest.approx(min(2 * plan.bound, 2 * n) if inside else 2 * plan.bound)
     own = plan_of(Hinge(), n, 1, plan.budget, steps=10, momentum=0.5, norm_guess=1.0)
     assert own.bound == math.inf
 

@@ -169,7 +169,7 @@ class CappedPoissonGaussian(_Sampled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not integer("cap", self.cap) < integer("n_rows", self.n_rows):
+        if not integer("cap", self.cap) < integer("n_rows", self.n_rows) < 2**62:
             raise InvalidParameter(
                 "cap must be below n_rows, or nothing would be cut; leave it out."
             )

@@ -23,6 +23,8 @@ from discreet.algorithms.steps import Facts, Rule, affordable
 from discreet.algorithms.typical_steps import SHARP, Typical
 from discreet.checks import integer, nonnegative, positive
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
+from discreet.regularizers import Zero
+from discreet.sets import AllSpace
 from discreet.types import Array, rows_apart
 
 if TYPE_CHECKING:
@@ -159,6 +161,16 @@ class GradientSetting:
         """What a rule, and the steps it asks for, are chosen from: noise as it usually is."""
         return self._facts_for(None)
 
+    @property
+    def _heard(self) -> float:
+        """Part of the noise that lies in the span of the rows, at most, where only that counts."""
+        n, p = self.problem.n_rows, self.problem.dimension
+        free = isinstance(self.problem.constraint, AllSpace) and self.strength == 0.0
+        free &= isinstance(self.problem.regularizer, Zero) and self.problem.loss.outputs == 1
+        if not free or n is None or self.problem.neighbours == "add-remove":
+            return 1.0
+        return min(n, p) / p
+
     def _facts_for(self, noise: float | None) -> Facts:
         """Facts with the usual noise, or with the variance of noise that is known."""
         n, p = self.problem.n_rows, self.problem.dimension
@@ -184,6 +196,7 @@ class GradientSetting:
             unit=spread * (apart * self.clip * multiplier) ** 2 if noise is None else noise,
             growth=(2 if pure else 1) if noise is None else 0,
             sampling=self.sampler.variance(n, clip),
+            heard=self._heard,
             margin=math.inf if self.config.norm_guess else 1 / self.problem.row_norm,
             bend=clip * self.problem.row_norm,
             sharp=SHARP[self.problem.loss.target],

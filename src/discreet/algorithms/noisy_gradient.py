@@ -42,7 +42,7 @@ from discreet.data import Source
 from discreet.data.clipped_sums import MOST_ROWS, ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.noise import Randomness
-from discreet.regularizers import combined_prox
+from discreet.regularizers import Zero, combined_prox
 from discreet.types import Array
 
 FEW_ROWS = f"the data has at most 2^{MOST_ROWS.bit_length() - 1} rows, for rounding bounds"
@@ -247,9 +247,11 @@ class NoisyGradientPlan(GradientSetting):
 
         It holds if a minimiser has at most the guessed norm. With a clip below
         the Lipschitz constant it is about the objective with clipped gradients.
+        Without a set or penalty the number of rows takes the place of that of the
+        weights where it is smaller (Song, Steinke, Thakkar, Thakurta 2021).
         """
         biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
-        biased |= self.config.looks > 0
+        biased |= self.config.looks > 0 or self.config.cap is not None
         own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
         if biased or self.config.adaptive_clip or own_way:
             return math.inf
@@ -257,10 +259,14 @@ class NoisyGradientPlan(GradientSetting):
         penalty += self.added_strength * float(np.sum(self.start**2)) / 2
         penalty /= (1 - self.momentum) * self.steps
         own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
-        if self.output == self.rule.proved:
-            return own
         late = self.output in ("tail", "weighted") and self.rule.proved == "mean"
-        return 2 * own if late else math.inf
+        own *= 1 if self.output == self.rule.proved else 2 if late else math.inf
+        if self.strength > 0.0 or not isinstance(self.problem.regularizer, Zero):
+            return own
+        # No two points of a set differ by more than this.
+        assert self.problem.n_rows is not None
+        diameter = self.problem.constraint.diameter(self.problem.dimension)
+        return min(own, self.problem.n_rows * self.clip * diameter)
 
     @property
     def expected_excess(self) -> float:

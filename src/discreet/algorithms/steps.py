@@ -84,8 +84,10 @@ class Facts:
     ``noise(steps)`` is the variance of one noisy gradient: ``unit * steps**growth``
     plus ``sampling``, growth 1 for Gaussian and 2 for pure noise. ``margin`` is the
     norm of weights that may move a prediction by one; infinite where the norm of
-    good weights is known. ``bend`` is what the loss of one row curves by if its slope
-    turns while the prediction moves by one, and ``sharp`` how often it may turn.
+    good weights is known. ``heard`` is the part of the noise that can move predictions
+    of the rows: without a set or penalty, what lies outside their span cannot. ``bend``
+    is what the loss of one row curves by if its slope turns while the prediction moves
+    by one, and ``sharp`` how often it may turn.
     """
 
     n_rows: int
@@ -99,11 +101,16 @@ class Facts:
     growth: int
     sampling: float = 0.0
     margin: float = math.inf
+    heard: float = 1.0
     bend: float = 1.0
     sharp: float = 1.0
 
     def noise(self, steps: int) -> float:
         return float(self.unit * steps**self.growth + self.sampling)
+
+    def felt(self, steps: int) -> float:
+        """Return the part of the variance that a bound depends on."""
+        return float(self.heard * self.unit * steps**self.growth + self.sampling)
 
     def aim(self, steps: int) -> float:
         """Return how far to go: to good weights, or as far as noise lets one see.
@@ -117,8 +124,10 @@ class Facts:
         return min(self.distance, self.margin * blind)
 
     def square(self, steps: int, *, ridge: bool) -> float:
-        slope = self.strength * self.reach if ridge else 0.0
-        return (self.n_rows * self.lipschitz + slope) ** 2 + self.noise(steps)
+        if ridge:
+            slope = self.n_rows * self.lipschitz + self.strength * self.reach
+            return slope**2 + self.noise(steps)
+        return (self.n_rows * self.lipschitz) ** 2 + self.felt(steps)
 
 
 class Rule(ABC):
@@ -184,7 +193,7 @@ class Smooth(Rule):
 
     def bound(self, facts: Facts, steps: int) -> float:
         size = self.size(facts, steps, 0, 0.0)
-        return facts.distance**2 / (2 * size * steps) + size * facts.noise(steps)
+        return facts.distance**2 / (2 * size * steps) + size * facts.felt(steps)
 
     def refusal(self, facts: Facts) -> str | None:
         if math.isfinite(facts.smoothness) and facts.smoothness > 0:
@@ -219,7 +228,7 @@ class Accelerated(Smooth):
             return math.inf
         rest = 6 * (1 - 2 * first * facts.n_rows * facts.smoothness)
         drift = facts.distance**2 / (first * steps * (steps + 1))
-        return drift + first * facts.noise(steps) * (2 * steps + 1) / rest
+        return drift + first * facts.felt(steps) * (2 * steps + 1) / rest
 
 
 class StronglyConvex(Rule):
