@@ -42,7 +42,7 @@ from discreet.data import Source
 from discreet.data.clipped_sums import MOST_ROWS, ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.noise import Randomness
-from discreet.regularizers import Zero, combined_prox
+from discreet.regularizers import Ridge, Zero, combined_prox
 from discreet.types import Array
 
 FEW_ROWS = f"the data has at most 2^{MOST_ROWS.bit_length() - 1} rows, for rounding bounds"
@@ -261,12 +261,13 @@ class NoisyGradientPlan(GradientSetting):
         own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
         late = self.output in ("tail", "weighted") and self.rule.proved == "mean"
         own *= 1 if self.output == self.rule.proved else 2 if late else math.inf
-        if self.strength > 0.0 or not isinstance(self.problem.regularizer, Zero):
+        if not isinstance(self.problem.regularizer, Zero | Ridge):
             return own
         # No two points of a set differ by more than this.
         assert self.problem.n_rows is not None
-        diameter = self.problem.constraint.diameter(self.problem.dimension)
-        return min(own, self.problem.n_rows * self.clip * diameter)
+        dim, inside = self.problem.dimension, self.problem.constraint
+        most = self.problem.n_rows * self.clip * inside.diameter(dim)
+        return min(own, most + self.strength * inside.radius(dim) ** 2 / 2)
 
     @property
     def expected_excess(self) -> float:
