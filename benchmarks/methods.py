@@ -85,6 +85,9 @@ LARGE_LONG = sgd(
     (400, 64.0, 0.9, 1.0),
     (1600, 16.0, 0.9, 1.0),
     (1600, 64.0, 0.9, 1.0),
+    (1600, 64.0, 0.9, 0.25),
+    (1600, 32.0, 0.9, 0.5),
+    (1600, 64.0, 0.9, 0.7),
 )
 """Beyond the others in every direction, for the faster of the two DP-SGD peers and for ours."""
 

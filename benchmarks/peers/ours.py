@@ -9,8 +9,14 @@ from discreet.algorithms import NoisyGradient
 
 
 def descent(setting, n):
-    """Return full-batch descent that goes as far as the peer's; its length is then fitted."""
+    """Return a descent that goes as far as the peer's; its length is then fitted.
+
+    Small batches are taken like the peer's, and full ones else.
+    """
     effective = setting["step_size"] / (1.0 - setting["momentum"])
+    batches = (
+        {"sampler": "poisson", "batch": round(setting["rate"] * n)} if setting["rate"] < 0.1 else {}
+    )
     return NoisyGradient(
         steps=setting["steps"],
         step=effective / n,
@@ -19,6 +25,7 @@ def descent(setting, n):
         rule="smooth",
         output="weighted",
         looks=setting["steps"] // 25,
+        **batches,
     )
 
 
