@@ -261,11 +261,12 @@ class NoisyGradientPlan(GradientSetting):
         own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
         late = self.output in ("tail", "weighted") and self.rule.proved == "mean"
         own *= 1 if self.output == self.rule.proved else 2 if late else math.inf
-        if not isinstance(self.problem.regularizer, Zero | Ridge):
+        dim, inside = self.problem.dimension, self.problem.constraint
+        wide = not math.isfinite(inside.diameter(dim))
+        if wide or not isinstance(self.problem.regularizer, Zero | Ridge):
             return own
         # No two points of a set differ by more than this.
         assert self.problem.n_rows is not None
-        dim, inside = self.problem.dimension, self.problem.constraint
         most = self.problem.n_rows * self.clip * inside.diameter(dim)
         return min(own, most + self.strength * inside.radius(dim) ** 2 / 2)
 
