@@ -400,6 +400,34 @@ def test_trap_replacement_moves_a_sum_by_two_rows() -> None:
     assert epsilon_at(zero_out, 1e-6) == pytest.approx(epsilon_at(Gaussian(0.5), 1e-6), rel=1e-3)
 
 
+def test_traps_of_the_accounting_library_are_there() -> None:
+    """What our events guard against, by the library's own accountants."""
+    kinds = NeighboringRelation
+
+    def cost(accountant: PLDAccountant | RdpAccountant, event: dp_event.DpEvent, n: int) -> float:
+        return float(accountant.compose(event, n).get_epsilon(1e-6))
+
+    # The same event, read per row and per sensitivity.
+    two = dp_event.GaussianDpEvent(2.0)
+    assert cost(PLDAccountant(kinds.REPLACE_ONE), two, 16) == pytest.approx(26.357, abs=2e-3)
+    by_renyi = cost(RdpAccountant(neighboring_relation=kinds.REPLACE_ONE), two, 16)
+    assert by_renyi == pytest.approx(11.689, abs=2e-3)
+    for relation, event in [
+        (kinds.REPLACE_ONE, dp_event.PoissonSampledDpEvent(0.1, two)),
+        (kinds.ADD_OR_REMOVE_ONE, dp_event.SampledWithoutReplacementDpEvent(100, 10, two)),
+        (kinds.REPLACE_ONE, dp_event.SingleEpochTreeAggregationDpEvent(2.0, 100)),
+    ]:
+        assert not RdpAccountant(neighboring_relation=relation).supports(event)
+    # A tree over n rows has as many levels as n + 1 has bits to tell.
+    tree = RdpAccountant(neighboring_relation=kinds.REPLACE_SPECIAL)
+    levels = RdpAccountant(neighboring_relation=kinds.REPLACE_SPECIAL)
+    aggregated = cost(tree, dp_event.SingleEpochTreeAggregationDpEvent(8.0, 64), 1)
+    assert aggregated == pytest.approx(cost(levels, dp_event.GaussianDpEvent(8.0), 7), rel=1e-9)
+    # Its orders are too few for a plain zCDP event: 0.1038 where 0.1 is true.
+    coarse = cost(RdpAccountant(), dp_event.ZCDpEvent(0.0003210477), 1)
+    assert coarse == pytest.approx(0.1038, abs=1e-4)
+
+
 def test_trap_doubling_epsilon_is_not_a_replacement() -> None:
     # What a replacement costs is neither the zero-out epsilon nor twice it at the same delta.
     zero, one = (PoissonGaussian(2.0, 0.01, 1000, r) for r in ("zero-out", "replace-one"))  # type: ignore[arg-type]
