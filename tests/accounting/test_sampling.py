@@ -152,6 +152,17 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
 
 
+def assert_exact(event: Event, p: np.ndarray, q: np.ndarray) -> None:
+    """Compare a curve with that of a pair of laws, given by their masses."""
+    for epsilon in (0.0, 0.1, 0.3, 0.8):
+        exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+        assert event.delta(epsilon) == pytest.approx(exact, rel=2e-3, abs=1e-9)
+        assert event.delta(epsilon) >= exact * (1 - 3e-5)
+    for order in (2.0, 5.0):
+        top = max(math.log(float((a**order * b ** (1 - order)).sum())) for a, b in [(p, q), (q, p)])
+        assert event.rdp(order) >= top / (order - 1) * (1 - 1e-6)
+
+
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 @pytest.mark.parametrize("steps", [1, 2])
 def test_poisson_by_quadrature(neighbours: str, steps: int) -> None:
@@ -161,13 +172,7 @@ def test_poisson_by_quadrature(neighbours: str, steps: int) -> None:
     if steps == 2:
         p, q = np.outer(p, p), np.outer(q, q)
     event = PoissonGaussian(sigma, rate, steps, neighbours)  # type: ignore[arg-type]
-    for epsilon in (0.0, 0.1, 0.3, 0.8):
-        exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
-        assert event.delta(epsilon) == pytest.approx(exact, rel=2e-3, abs=1e-9)
-        assert event.delta(epsilon) >= exact * (1 - 3e-5)
-    for order in (2.0, 5.0):
-        top = max(math.log(float((a**order * b ** (1 - order)).sum())) for a, b in [(p, q), (q, p)])
-        assert event.rdp(order) >= top / (order - 1) * (1 - 1e-6)
+    assert_exact(event, p, q)
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
@@ -306,13 +311,7 @@ def test_a_cap_by_quadrature(neighbours: Neighbours, steps: int) -> None:
     if steps == 2:
         p, q = 3 * p[::3], 3 * q[::3]
         p, q = np.outer(p, p), np.outer(q, q)
-    for epsilon in (0.0, 0.1, 0.3, 0.8):
-        exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
-        assert event.delta(epsilon) == pytest.approx(exact, rel=2e-3, abs=1e-9)
-        assert event.delta(epsilon) >= exact * (1 - 3e-5)
-    for order in (2.0, 5.0):
-        top = max(math.log(float((a**order * b ** (1 - order)).sum())) for a, b in [(p, q), (q, p)])
-        assert event.rdp(order) >= top / (order - 1) * (1 - 1e-6)
+    assert_exact(event, p, q)
 
 
 def capped_law(rows: list[float], rate: float, cap: int, sigma: float) -> np.ndarray:
