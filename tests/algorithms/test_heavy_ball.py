@@ -54,7 +54,7 @@ def test_the_time_is_set_by_noise(n_rows: int, n_features: int, limit: str) -> N
     release = gaussian_multiplier(1.0, 1e-6)  # the deviation of one release of a sum
     noise = math.sqrt(n_features) * release
     times = {
-        "blur": BLUR * math.sqrt(n_features) / noise,
+        "blur": BLUR["sign"] * math.sqrt(n_features) / noise,
         "sight": SIGHT * n_rows / noise**2,
         "patience": PATIENCE * n_features / (n_rows / 4),
         "guess": 60.0 / noise,

@@ -13,17 +13,18 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from discreet.accounting import Budget, CappedPoissonGaussian, epsilon_at, gaussian_multiplier
-from discreet.algorithms import NoisyGradient, Problem, choose
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation, Problem, choose
 from discreet.algorithms.adaptive_clip import AdaptiveClip
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES
 from discreet.algorithms.hidden_state import convex_factor, strong_factor
 from discreet.algorithms.noisy_gradient import FEW_ROWS, NoisyGradientPlan
+from discreet.algorithms.objective_perturbation import ObjectivePerturbationPlan
 from discreet.algorithms.samplers import CappedBatch, FixedSizeBatch, FullBatch, PoissonBatch
 from discreet.data import ArraySource, Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.losses import Absolute, Hinge, Logistic, Softmax, Squared
+from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic, Softmax, Squared
 from discreet.noise import Seeded
 from discreet.regularizers import L1, Ridge
 from discreet.sets import L2Ball, Simplex
@@ -371,13 +372,16 @@ def test_pure_budgets_are_served() -> None:
 
 def test_specification_of_the_smooth_default() -> None:
     task = problem(n_features=20, n_rows=5000)
-    plan = NoisyGradient(norm_guess=5.0).plan(task, Budget(2.0, 1e-6))
+    plan = NoisyGradient(norm_guess=5.0, output="mean").plan(task, Budget(2.0, 1e-6))
     assert plan.steps == 887
     assert plan.bound / 5000 == pytest.approx(1.4e-2, rel=0.01)
+    # By default the mean forgets the start sooner, for twice the bound.
+    assert NoisyGradient(norm_guess=5.0).plan(task, Budget(2.0, 1e-6)).bound == 2 * plan.bound
     lipschitz = NoisyGradient(norm_guess=5.0, rule="lipschitz").plan(task, Budget(2.0, 1e-6))
     assert lipschitz.rule.steps(lipschitz.usual_facts) == pytest.approx(251_256, rel=1e-4)
     assert lipschitz.steps < 10_000  # capped by the work it takes
-    capped = NoisyGradient(norm_guess=5.0, steps=10, rule="smooth").plan(task, Budget(2.0, 1e-6))
+    short = NoisyGradient(norm_guess=5.0, steps=10, rule="smooth", output="mean")
+    capped = short.plan(task, Budget(2.0, 1e-6))
     facts = capped.facts_of_noise
     size = capped.rule.size(facts, 10, 0, 0.0)
     assert size == pytest.approx(1 / (2 * 5000 * 0.25))
@@ -406,9 +410,56 @@ def test_auto_takes_the_smallest_bound_and_follows_corners() -> None:
     # A secret size without a declared one leaves noisy gradient out, not the whole choice.
     secret = problem(neighbours="add-remove", n_rows=None)
     assert choose("auto", secret, BUDGET).facts()["algorithm"] == "objective-perturbation"
-    # Very small budgets force much strength on objective perturbation.
-    tiny = choose("auto", problem(n_rows=1_000_000), Budget(0.005, 1e-6))
-    assert tiny.facts()["algorithm"] == "noisy-gradient"
+
+
+def test_auto_takes_the_smaller_promise_for_weights_of_one_norm() -> None:
+    # Where noise drowns the rows of a small set, a few steps promise more.
+    small = problem(n_features=40, n_rows=300, constraint=L2Ball(radius=1.0))
+    few = choose("auto", small, BUDGET)
+    assert few.facts()["algorithm"] == "noisy-gradient"
+    other = ObjectivePerturbation().plan(small, BUDGET)
+    assert few.expected_excess < replace(other, norm_guess=1.0).expected_excess
+    # Its own ridge is for shorter weights there, for which it promises more.
+    assert other.norm_guess < 1.0
+    assert other.expected_excess < few.expected_excess
+    # With many rows it is for longer ones, and would be refused for what it says of these.
+    many = problem(n_features=4, n_rows=30_000, loss=HuberisedHinge())
+    plan = choose("auto", many, Budget(1.0))
+    assert isinstance(plan, ObjectivePerturbationPlan)
+    assert plan.norm_guess > 60.0
+    steps = NoisyGradient().plan(many, Budget(1.0))
+    at_sixty = replace(plan, norm_guess=60.0).expected_excess
+    assert at_sixty < steps.expected_excess < plan.expected_excess
+
+
+def test_no_bound_exceeds_what_a_set_allows() -> None:
+    far = problem(n_features=400, n_rows=300, constraint=L2Ball(radius=1.0))
+    for plan in (NoisyGradient().plan(far, Budget(0.1)), choose("auto", far, Budget(0.1))):
+        assert plan.expected_excess <= far.most_excess(1.0, 0.0) == 600.0
+    perturbed = ObjectivePerturbation().plan(far, Budget(0.1))
+    assert perturbed.expected_excess == 600.0
+    # A ridge of one's own counts as far as the set goes; other penalties are not compared.
+    ridge = replace(far, regularizer=Ridge(strength=10.0))
+    assert ridge.most_excess(1.0, 10.0) == 605.0
+    assert replace(far, regularizer=L1(strength=1.0)).most_excess(1.0, 0.0) == math.inf
+    assert problem().most_excess(1.0, 0.0) == math.inf
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_noise_does_not_carry_weights_far_beyond_good_ones(delta: float) -> None:
+    """Labels without any rule, much noise: the loss stays near that of weights of zero."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 5))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    signs, numbers = rng.integers(0, 2, 300), np.clip(0.3 * rng.normal(size=300), -1, 1)
+    for loss, y, most in ((HuberisedHinge(), signs, 0.3), (Squared(), numbers, 0.01)):
+        labels = {"classes": (0, 1)} if loss.target == "sign" else {"label": (-1.0, 1.0)}
+        task = problem(n_features=5, n_rows=300, loss=loss, bounds=Bounds(row_norm=1.0, **labels))
+        plan = NoisyGradient().plan(task, Budget(0.1, delta))
+        weights = [plan.run(ArraySource(X, y), Seeded(s)).weights for s in range(40)]
+        values = 2.0 * y - 1 if loss.target == "sign" else y
+        mean = np.mean([loss.value(X @ w, values).mean() for w in weights])
+        assert mean - loss.value(np.zeros(300), values).mean() < most
 
 
 def test_penalties_and_sets_are_respected() -> None:
@@ -456,7 +507,9 @@ def test_multi_output_clipping_promises_nothing() -> None:
 def test_accelerated_steps_need_far_fewer() -> None:
     task = problem(n_features=20, n_rows=5000)
     quick, plain = (
-        NoisyGradient(norm_guess=5.0, rule=rule).plan(task, Budget(2.0, 1e-6))
+        NoisyGradient(norm_guess=5.0, rule=rule, output=RULES[rule].proved).plan(
+            task, Budget(2.0, 1e-6)
+        )
         for rule in ("accelerated", "smooth")
     )
     assert quick.steps < plain.steps / 10

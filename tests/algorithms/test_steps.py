@@ -74,7 +74,7 @@ def test_scales_cancel() -> None:
 
 
 def test_steps_stay_short_where_rows_are_many() -> None:
-    rule, many = Typical(), replace(FACTS, n_rows=10**7, sharp=8.0)
+    rule, many = Typical(), replace(FACTS, n_rows=10**7, target="real")
     steps = round(rule.steps(many))
     m = rule.momentum(steps)
     assert steps == typical_steps.MOST

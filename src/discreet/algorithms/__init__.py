@@ -7,7 +7,7 @@ from dataclasses import replace
 from inspect import signature
 
 from discreet.accounting import Budget
-from discreet.algorithms.base import Algorithm, Plan, Problem, Release, describe
+from discreet.algorithms.base import Algorithm, Plan, Problem, Release, describe, norm_guess_of
 from discreet.algorithms.bolt_on import BoltOn
 from discreet.algorithms.exponential_sampling import ExponentialSampling
 from discreet.algorithms.frank_wolfe import FrankWolfe
@@ -17,7 +17,10 @@ from discreet.algorithms.localization import Localization
 from discreet.algorithms.mirror_descent import MirrorDescent
 from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.algorithms.noisy_newton import NoisyNewton
-from discreet.algorithms.objective_perturbation import ObjectivePerturbation
+from discreet.algorithms.objective_perturbation import (
+    ObjectivePerturbation,
+    ObjectivePerturbationPlan,
+)
 from discreet.algorithms.output_perturbation import OutputPerturbation
 from discreet.algorithms.purification import Purification
 from discreet.algorithms.recentred import RecentredPerturbation
@@ -55,13 +58,6 @@ At the same strength and budget objective and output perturbation put noise of
 the same size on the weights, but the curvature of the data damps the noise
 inside the objective and not the noise on the output. So output perturbation
 serves only where objective perturbation cannot.
-"""
-
-MARGIN = 0.5
-"""Noisy gradient must promise this share of objective perturbation's error to replace it.
-
-The bound of objective perturbation leaves out the curvature of the data, which
-nearly always helps it, and one solve is faster than many steps.
 """
 
 SAMPLED = ("exponential-sampling", "localization")
@@ -104,9 +100,16 @@ def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -
             refusals.append(refusal)
     if not plans:
         raise refusals[0]
-    if not refusals and plans[-1].expected_excess >= MARGIN * plans[0].expected_excess:
-        return plans[0]
-    return min(plans, key=lambda plan: plan.expected_excess)
+    guess = norm_guess_of(problem, settings["norm_guess"])
+    return min(plans, key=lambda plan: _promise(plan, guess))
+
+
+def _promise(plan: Plan, norm: float) -> float:
+    """Return the bound on the excess if good weights have that norm."""
+    if isinstance(plan, ObjectivePerturbationPlan):
+        # Its ridge is chosen for weights that are longer or shorter than is usual.
+        plan = replace(plan, norm_guess=norm)
+    return plan.expected_excess
 
 
 def choose(

@@ -21,7 +21,7 @@ from discreet.data import Bounding, Rows, Source, certificate_error
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.losses import Loss
 from discreet.noise import Randomness
-from discreet.regularizers import Regularizer, Zero, combined_prox
+from discreet.regularizers import Regularizer, Ridge, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours, rows_apart
 
@@ -126,6 +126,20 @@ class Problem:
             reach=self.row_norm * radius,
             weight=self.bounds.weight,
         )
+
+    def most_excess(self, lipschitz: float, strength: float) -> float:
+        """Return how much the objective may differ between two points of the set.
+
+        That is for losses of that Lipschitz constant and a ridge term of that strength;
+        infinite without a set, with another penalty, or if no size is declared.
+        """
+        diameter = self.constraint.diameter(self.dimension)
+        known = self.n_rows is not None and isinstance(self.regularizer, Zero | Ridge)
+        if not (known and math.isfinite(diameter)):
+            return math.inf
+        assert self.n_rows is not None
+        pull = strength * self.constraint.radius(self.dimension) ** 2 / 2
+        return self.n_rows * lipschitz * diameter + pull
 
     def bound(self, source: Source, *, narrow: bool = False) -> Rows:
         """Clip ``source`` to the declared bounds; the only way an algorithm gets rows.

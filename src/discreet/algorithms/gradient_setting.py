@@ -20,7 +20,7 @@ from discreet.algorithms.heavy_ball import HeavyBall
 from discreet.algorithms.samplers import Sampler
 from discreet.algorithms.steps import RULES as PLAIN
 from discreet.algorithms.steps import Facts, Rule, affordable
-from discreet.algorithms.typical_steps import SHARP, Typical
+from discreet.algorithms.typical_steps import Typical
 from discreet.checks import integer, nonnegative, positive
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.regularizers import Zero
@@ -199,7 +199,7 @@ class GradientSetting:
             heard=self._heard,
             margin=math.inf if self.config.norm_guess else 1 / self.problem.row_norm,
             bend=clip * self.problem.row_norm,
-            sharp=SHARP[self.problem.loss.target],
+            target=self.problem.loss.target,
         )
 
     def _steps_of(self, rule: Rule, facts: Facts) -> int:

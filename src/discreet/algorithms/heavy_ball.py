@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.algorithms.steps import BLUR, Facts, Smooth
+from discreet.algorithms.steps import Facts, Smooth
 
 SIGHT = 0.1
 """How much of the loss at zero noise may cost before good weights further out are given up.
@@ -47,7 +47,6 @@ class HeavyBall(Smooth):
     """
 
     name = "heavy-ball"
-    average = "weighted"
 
     def momentum(self, steps: int) -> float:
         """Return the part of the last direction that a step keeps."""
@@ -57,9 +56,7 @@ class HeavyBall(Smooth):
         """Return the sum of all steps: where noise alone would carry weights as far as aimed."""
         n, p = facts.n_rows, facts.dimension
         noise = math.sqrt(facts.noise(steps) / steps)
-        seen = max(SIGHT * n * facts.lipschitz / noise, BLUR * math.sqrt(p))
-        aim = min(facts.distance, facts.margin * seen)
-        return min(aim / noise, PATIENCE * p / (n * facts.smoothness))
+        return min(facts.aim(steps, SIGHT) / noise, PATIENCE * p / (n * facts.smoothness))
 
     def steps(self, facts: Facts) -> float:
         steps = float(FEWEST)

@@ -271,7 +271,9 @@ class ObjectivePerturbationPlan:
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
         kind = "gaussian" if self.budget.delta > 0 else "gamma"
         square = mean_squared_noise(kind, self.scale, self.problem.dimension)
-        return objective_excess(math.sqrt(square), self.strength, self.norm_guess)
+        own = objective_excess(math.sqrt(square), self.strength, self.norm_guess)
+        ridge = self.problem.regularizer.strong_convexity
+        return min(own, self.problem.most_excess(self.problem.terms.lipschitz, ridge))
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

@@ -83,13 +83,15 @@ class Typical(Rule):
         most, steps = min(MOST, Lipschitz().steps(facts)), float(FEWEST)
         # Noise that is not Gaussian grows with the number of steps, and shortens the time.
         for _ in range(20):
-            length = self.time(facts, math.ceil(steps)) * facts.n_rows * facts.bend * facts.sharp
+            length = (
+                self.time(facts, math.ceil(steps)) * facts.n_rows * facts.bend * SHARP[facts.target]
+            )
             steps = min(max(FEWEST, math.sqrt(WINDOWS * length / 2)), most)
         return steps
 
     def size(self, facts: Facts, steps: int, k: int, seen: float) -> float:
         m = self.momentum(steps)
-        stable = (1 + m) / (1 - m) / (facts.n_rows * facts.bend * facts.sharp)
+        stable = (1 + m) / (1 - m) / (facts.n_rows * facts.bend * SHARP[facts.target])
         return min(self.time(facts, steps) / steps, stable)
 
     def bound(self, facts: Facts, steps: int) -> float:
