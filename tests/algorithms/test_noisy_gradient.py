@@ -443,6 +443,8 @@ def test_no_bound_exceeds_what_a_set_allows() -> None:
     assert ridge.most_excess(1.0, 10.0) == 605.0
     assert replace(far, regularizer=L1(strength=1.0)).most_excess(1.0, 0.0) == math.inf
     assert problem().most_excess(1.0, 0.0) == math.inf
+    # A declared size need not be the true one.
+    assert replace(far, neighbours="add-remove").most_excess(1.0, 0.0) == math.inf
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

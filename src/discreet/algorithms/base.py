@@ -131,10 +131,10 @@ class Problem:
         """Return how much the objective may differ between two points of the set.
 
         That is for losses of that Lipschitz constant and a ridge term of that strength;
-        infinite without a set, with another penalty, or if no size is declared.
+        infinite without a set, with another penalty, or if the number of rows is secret.
         """
         diameter = self.constraint.diameter(self.dimension)
-        known = self.n_rows is not None and isinstance(self.regularizer, Zero | Ridge)
+        known = self.neighbours != "add-remove" and isinstance(self.regularizer, Zero | Ridge)
         if not (known and math.isfinite(diameter)):
             return math.inf
         assert self.n_rows is not None

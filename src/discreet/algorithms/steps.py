@@ -57,7 +57,7 @@ a part of their range (``benchmarks/README.md``). Only accuracy depends on it.
 """
 
 TIMID = {"sign": 1.0, "index": 1.0, "real": 0.25, "count": 0.25, "vector": 0.25}
-"""Part of that share for smooth losses, whose price of noise may grow with its square."""
+"""Part of the share above for smooth losses: of numbers noise costs its square."""
 
 STABLE = 4.0
 """How many times longer than the worst case allows steps on a smooth loss may be.

@@ -83,9 +83,8 @@ class Typical(Rule):
         most, steps = min(MOST, Lipschitz().steps(facts)), float(FEWEST)
         # Noise that is not Gaussian grows with the number of steps, and shortens the time.
         for _ in range(20):
-            length = (
-                self.time(facts, math.ceil(steps)) * facts.n_rows * facts.bend * SHARP[facts.target]
-            )
+            time, sharp = self.time(facts, math.ceil(steps)), SHARP[facts.target]
+            length = time * facts.n_rows * facts.bend * sharp
             steps = min(max(FEWEST, math.sqrt(WINDOWS * length / 2)), most)
         return steps
 
