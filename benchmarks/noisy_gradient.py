@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
 from dataclasses import dataclass, replace
 from itertools import product
@@ -53,6 +52,7 @@ from discreet.noise import Seeded
 from discreet.regularizers import Ridge
 from discreet.sets import AllSpace, L2Ball
 from few_rows import rows as law_rows
+from fingerprints import hard_instance, linear_lower_bound, quadratic_lower_bound
 from problems import PROBLEMS, data_directory
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -154,50 +154,26 @@ class Linear(Loss):
         return Hinge().regularity(label=label, reach=reach)
 
 
-def lower_bound(n: int, p: int, epsilon: float, delta: float) -> tuple[float, int]:
-    """Return the fingerprinting bound for linear losses on the unit ball (replace-one), and M."""
-    mean = math.sqrt(p / 3) * (1 - 1 / (10 * p))
-    drop = (math.sinh(epsilon) + 4 * delta * math.sqrt(p)) / (2 * math.sqrt(p))
-    values = [(m * (mean / math.sqrt(p) - (m + 2) * drop), m) for m in range(1, n + 1)]
-    return max(v for v in values if (n - v[1]) % 2 == 0)
-
-
-def hard_instance(n: int, p: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return unit rows: ``size`` with random means, the others in cancelling pairs."""
-    means = rng.uniform(-1, 1, p)
-    signs = np.where(rng.random((size, p)) < (1 + means) / 2, 1.0, -1.0)
-    pairs = rng.choice([-1.0, 1.0], ((n - size) // 2, p))
-    return np.concatenate([signs, pairs, -pairs]) / math.sqrt(p)
-
-
-def quadratic_lower_bound(n: int, p: int, epsilon: float, delta: float) -> tuple[float, int]:
-    """Return the fingerprinting bound for ``||w - d||^2 / 2`` on the unit ball, and M."""
-    values = []
-    for m in range(2 - n % 2, n + 1, 2):
-        k, room = m * math.sinh(epsilon) / math.sqrt(p), 1 / 3 - 8 * m * delta
-        beta = (math.sqrt(max(k * k + 4 * room, 0.0)) - k) / 2
-        values.append((m * m / (2 * n) * max(beta - math.sqrt(2 / (3 * m)), 0.0) ** 2, m))
-    return max(values)
-
-
-# Losses, rows, features, epsilon and delta. A quadratic is linear and a ridge term of strength n.
+# Losses, rows, features, epsilon, delta and, for quadratics, the part of the largest bound that is
+# enough. A quadratic is linear and a ridge term of strength n.
 HARD = (
     ("linear", 4000, 100, 0.1, 1e-8),
     ("linear", 4000, 1000, 0.1, 1e-8),
     ("linear", 4000, 1000, 1.0, 1e-8),
-    ("quadratic", 400, 10_000, 0.1, 1e-6),
-    ("quadratic", 200, 1000, 0.1, 1e-6),
-    ("quadratic", 4000, 1000, 0.1, 1e-8),
+    ("quadratic", 400, 10_000, 0.1, 1e-6, 0.5),
+    ("quadratic", 200, 1000, 0.1, 1e-6, 0.5),
+    ("quadratic", 4000, 1000, 0.1, 1e-8, 0.5),
+    ("quadratic", 4000, 1000, 0.1, 1e-8, 1.0),
 )
 
 
 def hard(runs: int) -> list[dict[str, Any]]:
     """Measure the excess on the instances no private method can do well on."""
     out = []
-    for kind, n, p, epsilon, delta in HARD:
+    for kind, n, p, epsilon, delta, *share in HARD:
         rng, linear = np.random.default_rng(p), kind == "linear"
-        bound = lower_bound if linear else quadratic_lower_bound
-        least, size = bound(n, p, epsilon, delta)
+        bound = linear_lower_bound if linear else quadratic_lower_bound
+        least, size, copies = bound(n, p, epsilon, delta, *share)
         problem = Problem(
             loss=Linear(),
             bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)),
@@ -215,7 +191,7 @@ def hard(runs: int) -> list[dict[str, Any]]:
         # What the noise of one release of the sum costs a quadratic if nothing shrinks it.
         noise = p * (2 * gaussian_multiplier(epsilon, delta)) ** 2 / (2 * n)
         for s in range(runs):
-            X = hard_instance(n, p, size, rng)
+            X = hard_instance(n, p, size, copies, rng)
             w = plan.run(ArraySource(X, np.zeros(n)), Seeded(s)).weights
             total = X.sum(axis=0)
             if linear:
@@ -232,7 +208,8 @@ def hard(runs: int) -> list[dict[str, Any]]:
                 "p": p,
                 "epsilon": epsilon,
                 "lower bound": least,
-                "rows that matter": size,
+                "rows that matter": size * copies,
+                "copies of each": copies,
                 "measured": float(np.mean(excess)),
                 "weights of zero": float(np.mean(idle)),
                 "best multiple of a noisy sum": float(np.mean(hindsight)) if hindsight else None,
@@ -329,7 +306,7 @@ def picture(table: list[dict[str, Any]], instances: list[dict[str, Any]]) -> Non
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(14, 4.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(15, 4.6), layout="constrained")
     for k, name in enumerate(dict.fromkeys(r["case"] for r in table)):
         mine = [r for r in table if r["case"] == name]
         x = [r["epsilon"] for r in mine]
@@ -341,7 +318,10 @@ def picture(table: list[dict[str, Any]], instances: list[dict[str, Any]]) -> Non
     left.xaxis.set_minor_formatter("")
     left.set_title("step rules: bound and measured")
     left.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    names = [f"{r['loss']}\nn={r['n']}, p={r['p']}\neps={r['epsilon']:g}" for r in instances]
+    names = [
+        "{loss}\nn={n}\np={p}\neps={epsilon:g}\n{rows that matter} matter".format_map(r)
+        for r in instances
+    ]
     for key, marker in (
         ("lower bound", "_"),
         ("measured", "o"),
@@ -351,7 +331,7 @@ def picture(table: list[dict[str, Any]], instances: list[dict[str, Any]]) -> Non
         right.plot(names, [r[key] for r in instances], marker, markersize=10, label=key)
     right.set(yscale="log", ylabel="excess (sum of losses)", title="lower-bound instances")
     right.tick_params(axis="x", labelsize=7)
-    right.legend(fontsize=8)
+    right.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(RESULTS / "noisy_gradient.png", dpi=120)
 
 
