@@ -137,7 +137,8 @@ def test_columns_are_given_time_once_rows_are_not_few() -> None:
     assert few is not None
     assert more is not None
     assert (few.output, more.output) == ("mean", "weighted")
-    assert few.config.looks > more.config.looks == 0
+    assert (few.config.cautious, more.config.cautious) == (False, True)
+    assert 0 < more.config.looks < 0.04 * more.steps
     assert more.norm_guess > 2.0 * few.norm_guess
 
 

@@ -10,12 +10,14 @@ far as thousands, and batches make them cheap on many rows.
 
 Where rows are few indeed, how long the weights should be is fitted once more,
 along their direction (:mod:`discreet.algorithms.length`), for a part of the
-budget that falls with the number of weights. With more rows the descent knows
-better: that fit is not of the logistic loss itself. Since only the direction of
-the descent is kept, its slopes may stay full up to a margin of ``FLAT``: noise
+budget that falls with the number of weights. Since only the direction of the
+descent is kept then, its slopes may stay full up to a margin of ``FLAT``: noise
 then hides less of it. That bends the direction a little, and less the more
 weights there are, so it fades where noise is small for each weight; and it would
-overstate an intercept against the other weights, so there must be none.
+overstate an intercept against the other weights, so there must be none. With
+more rows the length found is right, unless classes nearly separate: these want
+longer weights than a short descent gives. So a few looks change the length where
+that is clear, and only there.
 
 The longer the descent, the farther noise moves every weight on the way, and
 with it the margins; weights that fit such margins on average are too long. The
@@ -80,6 +82,9 @@ LOOKS = 2.0
 OTHERS = 5.0
 """So that looks stay few where weights are few."""
 
+CAUTIOUS_LOOKS = 0.03
+"""Looks for every step where rows are not few."""
+
 WORK = 2e9
 """Products of a run above which steps take batches of rows."""
 
@@ -136,7 +141,8 @@ def early_stopping(
         rule="smooth",
         output="mean" if few else "weighted",
         norm_guess=guess,
-        looks=math.ceil(LOOKS * steps / (p + OTHERS)) if few else 0,
+        looks=math.ceil(steps * (LOOKS / (p + OTHERS) if few else CAUTIOUS_LOOKS)),
+        cautious=not few,
         sampler="full" if rate >= 1.0 else "poisson",
         batch=None if rate >= 1.0 else max(1, round(rate * n)),
     )

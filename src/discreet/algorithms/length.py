@@ -3,16 +3,8 @@
 A noisy descent finds a direction; how far to go along it is one number, and
 noise on one number is small. The derivative of the loss along the direction is
 a sum over rows, clipped and covered with noise like any gradient. It is looked
-at several times, each time where the earlier looks say that it vanishes.
-
-Rows are long across the direction and short along it, about one over the root
-of the number of weights, so that is how far they are clipped: the loss is
-:class:`~discreet.losses.CalibratedLogistic`, which estimates the logit whatever
-the clip is. Most rows then reach the clip, and the derivative runs from
-``-(1 - 2 e)`` at zero through the length sought to ``e`` far out, in units of the
-clip and the number of rows, where ``e`` is the part of rows on the wrong side. A
-curve of this kind is fitted to the looks. What it says far from its root is
-rough, but looks gather where it does not matter.
+at several times, each time where the earlier looks say that it vanishes
+(:mod:`discreet.algorithms.length_estimates`).
 
 Privacy: looks are steps of the descent's own sampler, with the same noise for
 their clip, so they count as so many more steps. The fit reads nothing else.
@@ -20,7 +12,6 @@ their clip, so they count as so many more steps. The fit reads nothing else.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,6 +21,7 @@ import numpy as np
 from discreet.accounting import Budget
 from discreet.algorithms.base import Problem
 from discreet.algorithms.gradient_noise import GradientNoise
+from discreet.algorithms.length_estimates import Calibrated, Cautious
 from discreet.checks import integer
 from discreet.data import Rows
 from discreet.data.clipped_sums import ClippedSums
@@ -44,17 +36,8 @@ if TYPE_CHECKING:
 LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
 """Losses of which the length of the weights can be fitted: they estimate a logit."""
 
-LINE_CLIP = 0.25
-"""Clip of the derivative, in row norms over the root of the number of weights."""
-
 ROUNDS = 8
 """Places that are looked at."""
-
-SHORTEST, LONGEST = 1.0 / 8.0, 2.0
-"""Lengths that are tried, against the one that was found."""
-
-_WRONG = np.linspace(0.02, 0.48, 24)[:, None]
-_TRIED = np.geomspace(SHORTEST, LONGEST, 200)
 
 
 def check_looks(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
@@ -88,10 +71,14 @@ class Length:
     plan: NoisyGradientPlan
 
     @property
+    def estimate(self) -> type[Calibrated] | type[Cautious]:
+        """How looks are read."""
+        return Cautious if self.plan.config.cautious else Calibrated
+
+    @property
     def clip(self) -> float:
         """Largest part of one row in a derivative."""
-        problem = self.plan.problem
-        return problem.bounds.weight * LINE_CLIP * problem.row_norm / math.sqrt(problem.dimension)
+        return self.plan.problem.bounds.weight * self.estimate.clip(self.plan.problem)
 
     @cached_property
     def noise(self) -> GradientNoise:
@@ -120,45 +107,21 @@ class Length:
         if not 1e-100 < np.abs(weights).max() < 1e100:
             return weights
         size = float(np.linalg.norm(weights))
-        plan, loss = self.plan, CalibratedLogistic(clip=self.clip)
-        along = rows.projected(weights / size)
-        # privacy: the norm of a row of one number is that number's size, exactly.
-        labels = loss.attach(np.sign(rows.y), np.abs(along))
-        line = Rows(along[:, None], labels, rows.weight)
+        plan, along = self.plan, rows.projected(weights / size)
         rounds = min(ROUNDS, plan.config.looks)
         looks = np.diff(np.arange(rounds + 1) * plan.config.looks // rounds)
-        posterior = _Posterior(self, size)
+        estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
-        with ClippedSums(line, loss, shifting=plan.shifting, work=0.0) as sums:
-            for count in looks:
-                at, seen = np.array([posterior.length]), 0.0
+        for count in looks:
+            stretched, at = along * estimate.stretch, np.array([estimate.at])
+            # privacy: the norm of a row of one number is that number's size, exactly.
+            labels = estimate.loss.attach(np.sign(rows.y), np.abs(stretched))
+            line, seen = Rows(stretched[:, None], labels, rows.weight), 0.0
+            with ClippedSums(line, estimate.loss, shifting=plan.shifting, work=0.0) as sums:
                 for _ in range(count):
                     index = plan.sampler.draw(line, random)
                     total = sums.batch(index, at, self.clip)
                     # privacy: the only exit of data here, as in a step.
                     seen += float(self.noise.cover(total, next(drawn))[0]) / plan.sampler.rate
-                posterior.see(seen / count, int(count))
-        return np.asarray(weights * (posterior.length / size))
-
-
-class _Posterior:
-    """What looks say about the length, for a flat prior on its logarithm."""
-
-    def __init__(self, length: Length, size: float) -> None:
-        plan, n_rows = length.plan, length.plan.problem.n_rows
-        assert n_rows is not None
-        self._lengths = size * _TRIED
-        self._evidence = np.zeros((_WRONG.size, _TRIED.size))
-        self._most = n_rows * length.clip
-        spread = (length.noise.scale / plan.sampler.rate) ** 2
-        self._variance = spread + plan.sampler.variance(n_rows, length.clip)
-        self.length = size / 2.0
-
-    def see(self, derivative: float, looks: int) -> None:
-        """Take in the mean of several looks at the present length."""
-        ratio = _WRONG / (1.0 - 2.0 * _WRONG)
-        rise = (1.0 - _WRONG) * self.length / (self.length + ratio * self._lengths)
-        expected = self._most * (rise - (1.0 - 2.0 * _WRONG))
-        self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
-        chance = np.exp(self._evidence - self._evidence.max()).sum(axis=0)
-        self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
+            estimate.see(seen / count, int(count))
+        return np.asarray(weights * (estimate.length / size))

@@ -100,6 +100,8 @@ class NoisyGradient:
         Further noisy sums that fit the length of the weights along their
         direction (:mod:`discreet.algorithms.length`), for logistic losses. Each
         costs as much as a step.
+    cautious
+        Whether looks change the length only where they speak clearly against it.
 
     Examples
     --------
@@ -128,6 +130,7 @@ class NoisyGradient:
     strength: float | None = None
     norm_guess: float | None = None
     looks: int = 0
+    cautious: bool = False
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
