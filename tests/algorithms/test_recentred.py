@@ -14,9 +14,9 @@ from scipy.special import expit, ndtr
 
 from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget, Composed, Gaussian, LossTerms
-from discreet.accounting.pld import pair_delta, pld_delta
+from discreet.accounting.pld import chain_delta, pld_delta
 from discreet.algorithms import Problem, RecentredPerturbation
-from discreet.algorithms.recentred import calibrated, recentred
+from discreet.algorithms.recentred import RecentredPlan, calibrated, recentred
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.losses import HuberisedHinge, Logistic, Softmax
@@ -100,8 +100,8 @@ def test_no_pair_of_neighbours_is_told_apart_better_than_claimed(
     epsilon: float, neighbours: str
 ) -> None:
     budget, replaced = Budget(epsilon, 1e-3), neighbours == "replace-one"
-    runs = calibrated(LOGISTIC, "logistic", budget, neighbours)  # type: ignore[arg-type]
-    found = worst(runs, replaced, epsilon)
+    *runs, _ = calibrated(LOGISTIC, "logistic", budget, neighbours)  # type: ignore[arg-type]
+    found = worst((runs[0], runs[1]), replaced, epsilon)
     assert 0.2 * budget.delta < found <= budget.delta
     # Planted: a first run that costs more than was paid for, and a second one that spends all.
     (strong, first), (weak, second) = runs
@@ -111,21 +111,31 @@ def test_no_pair_of_neighbours_is_told_apart_better_than_claimed(
 
 def test_two_curves_compose_as_a_second_accountant_says() -> None:
     for a, b, epsilon in ((2.0, 3.0, 1.0), (20.0, 4.0, 0.3), (0.7, 0.9, 6.0)):
-        exact = Composed((Gaussian(a), Gaussian(b))).delta(epsilon)
-        assert exact <= pair_delta(Gaussian(a), Gaussian(b), epsilon) <= 1.005 * exact
+        for events in ((Gaussian(a), Gaussian(b)), (Gaussian(a), Gaussian(3 * a), Gaussian(b))):
+            exact = Composed(events).delta(epsilon)
+            assert exact <= chain_delta(events, epsilon) <= 1.005 * exact
     for neighbours in NEIGHBOURS:
         plan = RecentredPerturbation().plan(problem(neighbours=neighbours), Budget(1.0, 1e-6))
         one, two = (run.event.events[0] for run in (plan.first, plan.second))  # type: ignore[attr-defined]
-        other = pld_delta((one, two), 1.0)
-        assert pair_delta(one, two, 1.0) == pytest.approx(other, rel=0.02)
+        assert plan.length is not None
+        looks = plan.length.event
+        assert isinstance(looks, Gaussian)
+        other = pld_delta((one, looks, two), 1.0)
+        assert chain_delta((one, looks, two), 1.0) == pytest.approx(other, rel=0.02)
         assert 0.5e-6 < other <= 1e-6
-        # Half the noise in either run is seen.
-        for cheat in ((replace(one, sigma=one.sigma / 2), two), (one, replace(two, sigma=2.0))):
-            assert pair_delta(*cheat, 1.0) > 1.5e-6
+        # Half the noise in either run is seen, and looks of a twentieth of theirs.
+        for cheat in (
+            (replace(one, sigma=one.sigma / 2), looks, two),
+            (one, looks, replace(two, sigma=2.0)),
+            (one, Gaussian(looks.multiplier / 20), two),
+        ):
+            assert chain_delta(cheat, 1.0) > 1.5e-6
 
 
 def test_a_curve_that_is_not_known_composes_to_nothing() -> None:
-    assert pair_delta(Gaussian(1e-9), Gaussian(2.0), 1.0) == 1.0
+    assert chain_delta((Gaussian(1e-9), Gaussian(2.0)), 1.0) == 1.0
+    # Nor does one that does not fit on the grid of the first.
+    assert chain_delta((Gaussian(1e7), Gaussian(2.0), Gaussian(2.0)), 1.0) == 1.0
 
 
 def test_the_second_run_solves_about_its_centre_and_the_users_ridge_stays_at_zero() -> None:
@@ -152,6 +162,7 @@ def test_releases_follow_the_exact_law_of_both_runs() -> None:
     X, Y = np.tile([[1.0], [0.5], [-0.25], [40.0]], (10, 1)), np.tile([1, 0, 1, 1], 10)
     signed = 10 * [(x, 0.0) for x in (1.0, -0.5, -0.25, 1.0)]  # long rows are scaled down to 1
     plan = RecentredPerturbation().plan(problem(n_features=1, n_rows=40), Budget(1.0, 1e-3))
+    plan = replace(plan, length=None)
     first, second = ((run.strength, run.scale) for run in (plan.first, plan.second))
     edges = np.linspace(-1, 1, 2000) * (8 * first[1] + 4) / first[0]
     chances = cells(signed, first, 0.0, edges)
@@ -173,13 +184,48 @@ def test_releases_follow_the_exact_law_of_both_runs() -> None:
     assert stats.kstest(sample, about_zero).pvalue < 1e-4
 
 
-def test_both_runs_are_paid_for() -> None:
-    plan = RecentredPerturbation().plan(problem(), Budget(1.0, 1e-6))
+@pytest.mark.parametrize("neighbours", [*NEIGHBOURS, "add-remove"])
+def test_both_runs_and_the_looks_are_paid_for(neighbours: str) -> None:
+    plan = RecentredPerturbation().plan(problem(neighbours=neighbours), Budget(1.0, 1e-6))
     event = plan.guarantee.event
     assert isinstance(event, Composed)
-    assert len(event.events) == 4
-    assert {*plan.first.event.events, *plan.second.event.events} == set(event.events)  # type: ignore[attr-defined]
+    assert len(event.events) == 5
+    runs = {*plan.first.event.events, *plan.second.event.events}  # type: ignore[attr-defined]
+    (looks,) = set(event.events) - runs
+    assert plan.length is not None
+    # Eight sums, each with this noise; a row replaced moves them twice as far as a row left out.
+    assert plan.length.noise.scale == pytest.approx(plan.length.multiplier * plan.length.noise.row)
+    apart = 2 if neighbours == "replace-one" else 1
+    assert looks == Gaussian(plan.length.multiplier / (apart * math.sqrt(8)))
     assert 5e-7 < event.delta(1.0) <= 1e-6
+
+
+def test_the_length_is_fitted_where_the_loss_is_all_there_is() -> None:
+    budget = Budget(1.0, 1e-6)
+    for task in (problem(loss=HuberisedHinge()), problem(regularizer=Ridge(strength=0.1))):
+        plan = RecentredPerturbation().plan(task, budget)
+        assert plan.length is None
+        assert len(plan.event.events) == 4  # type: ignore[attr-defined]
+    secret = problem(n_rows=None, neighbours="add-remove")
+    assert RecentredPerturbation().plan(secret, budget).length is None
+
+
+def test_classes_that_nearly_separate_get_longer_weights() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40_000, 10))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    w = rng.normal(size=10)
+    w *= 120 / np.linalg.norm(w)
+    y = (rng.random(len(X)) < expit(X @ w)).astype(int)
+    task = problem(n_features=10, n_rows=len(X))
+    plan, source = RecentredPerturbation().plan(task, Budget(2.0, 1e-6)), ArraySource(X, y)
+
+    def excess(chosen: RecentredPlan) -> float:
+        fits = [chosen.run(source, Seeded(seed)).weights for seed in range(3)]
+        losses = [np.logaddexp(0.0, -(2 * y - 1) * (X @ v)).mean() for v in (*fits, w)]
+        return float(np.mean(losses[:-1]) - losses[-1])
+
+    assert excess(plan) < 0.4 * excess(replace(plan, length=None))
 
 
 def test_a_set_and_other_losses_are_served_and_the_rest_refused() -> None:

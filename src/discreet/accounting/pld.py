@@ -23,7 +23,7 @@ _ANY = 1e15  # above every epsilon of a budget
 _STEPS = 200  # budgets are split in hundredths, and halves of them again
 # Rounding of the Fourier transforms, per composition; measured well below.
 _ROUNDING = 1e-14
-_CELLS = 400  # of a pair's first curve; eight times as many change delta by less than a thousandth
+_CELLS = 400  # of a chain's first curve; eight times as many change delta by less than a thousandth
 
 
 def profile_of(event: Event, epsilons: Array) -> Array:
@@ -72,30 +72,39 @@ def pld_delta(events: tuple[Event, ...], epsilon: float) -> float:
     return min(1.0, max(0.0, float(pmf.get_delta_for_epsilon(epsilon))) + len(events) * _ROUNDING)
 
 
-def pair_delta(first: Event, second: Event, epsilon: float) -> float:
-    """Return delta of two events one after the other, from their curves alone.
+def chain_delta(events: tuple[Event, ...], epsilon: float) -> float:
+    """Return delta of two events or more one after the other, from their curves alone.
 
-    The first curve, joined by straight lines in ``exp(epsilon)``, is the one of a
-    loss on a grid; the second is averaged over that loss. Both orders are valid;
-    the smaller event is better first. Much quicker to start than
-    :func:`pld_delta`, so plans can be calibrated with it.
+    All curves but the last, joined by straight lines in ``exp(epsilon)``, are those
+    of losses on a grid; the last is averaged over their sum. Any order is valid; it
+    is best to start with an event that is not the largest, nor much smaller than
+    those that follow. Much quicker to start than :func:`pld_delta`, so plans can be
+    calibrated with it.
 
     >>> from discreet.accounting.events import Gaussian
-    >>> round(pair_delta(Gaussian(2.0), Gaussian(2.0), 1.0), 4)
+    >>> round(chain_delta((Gaussian(2.0), Gaussian(2.0)), 1.0), 4)
     0.0396
     """
-    reach = _reach(first, _TAIL)
-    if not 0 < reach < _REACH:
-        return 1.0
-    epsilons = np.linspace(-reach, reach, _CELLS + 1)
-    positions = np.concatenate([[0.0], np.exp(epsilons)])
-    values = convex_hull(positions, np.concatenate([[1.0], profile_of(first, epsilons)]))
-    slopes = np.append(np.diff(values) / np.diff(positions), 0.0)
-    # privacy: lines above a convex curve are the curve of a worse pair, and what lies beyond
-    # the last point counts as an infinite loss.
-    masses = positions[1:] * np.maximum(np.diff(slopes), 0.0)
-    total = values[-1] + masses @ profile_of(second, epsilon - epsilons)
-    return min(1.0, float(total) + 2 * _ROUNDING)
+    *before, last = events
+    gap = 2.0 * _reach(before[0], _TAIL) / _CELLS
+    finite, masses = 1.0, np.ones(1)
+    for event in before:
+        reach = _reach(event, _TAIL)
+        if not 0 < reach < min(_REACH, 100.0 * _CELLS * gap):
+            return 1.0
+        steps = math.ceil(reach / gap)
+        epsilons = gap * np.arange(-steps, steps + 1.0)
+        positions = np.concatenate([[0.0], np.exp(epsilons)])
+        values = convex_hull(positions, np.concatenate([[1.0], profile_of(event, epsilons)]))
+        slopes = np.append(np.diff(values) / np.diff(positions), 0.0)
+        # privacy: lines above a convex curve are the curve of a worse pair, and what lies beyond
+        # the last point counts as an infinite loss.
+        own = positions[1:] * np.maximum(np.diff(slopes), 0.0)
+        masses, finite = np.convolve(masses, own), finite * (1.0 - values[-1])
+    middle = len(masses) // 2
+    losses = gap * np.arange(-middle, middle + 1.0)
+    total = 1.0 - finite + masses @ profile_of(last, epsilon - losses)
+    return min(1.0, float(total) + len(events) * _ROUNDING)
 
 
 def basic_delta(events: tuple[Event, ...], epsilon: float) -> float:

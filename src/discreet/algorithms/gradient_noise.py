@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from discreet.accounting import Budget
 from discreet.algorithms.base import Problem
 from discreet.algorithms.release_noise import release_noise
-from discreet.data.clipped_sums import sum_rounding
+from discreet.data.clipped_sums import MOST_ROWS, sum_rounding
 from discreet.noise import Gaussian, Grid, Noise, Randomness, release
 from discreet.types import Array, rows_apart
 
 _TAIL = 20.0  # deviations that must fit on the grid beside the sum
+
+
+def most_rows(problem: Problem) -> int:
+    """Return the most rows a sum may have."""
+    secret = problem.neighbours == "add-remove"
+    return MOST_ROWS if secret or problem.n_rows is None else problem.n_rows
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ a sum over rows, clipped and covered with noise like any gradient. It is looked
 at several times, each time where the earlier looks say that it vanishes
 (:mod:`discreet.algorithms.length_estimates`).
 
-Privacy: looks are steps of the descent's own sampler, with the same noise for
-their clip, so they count as so many more steps. The fit reads nothing else.
+Privacy: looks are noisy sums. After a descent they come from its own sampler, with
+the same noise for their clip, so they count as so many more steps. The fit reads
+nothing else.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.accounting import Budget
+from discreet.accounting import Budget, Event
 from discreet.algorithms.base import Problem
-from discreet.algorithms.gradient_noise import GradientNoise
+from discreet.algorithms.gradient_noise import GradientNoise, most_rows
 from discreet.algorithms.length_estimates import Calibrated, Cautious
+from discreet.algorithms.samplers import Sampler
 from discreet.checks import integer
 from discreet.data import Rows
 from discreet.data.clipped_sums import ClippedSums
@@ -31,7 +33,7 @@ from discreet.noise import Randomness
 from discreet.types import Array, Bounds
 
 if TYPE_CHECKING:
-    from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
+    from discreet.algorithms.noisy_gradient import NoisyGradient
 
 LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
 """Losses of which the length of the weights can be fitted: they estimate a logit."""
@@ -54,7 +56,7 @@ def check_looks(config: NoisyGradient, problem: Problem, budget: Budget) -> None
 
 @dataclass(frozen=True)
 class Length:
-    """The looks of a plan along the direction it has found.
+    """Looks along the direction that a plan has found.
 
     Examples
     --------
@@ -68,22 +70,37 @@ class Length:
     (0.05, 20)
     """
 
-    plan: NoisyGradientPlan
+    problem: Problem
+    looks: int
+    multiplier: float
+    """Deviation of the noise of a look over the largest part of one row."""
+    sampler: Sampler
+    cautious: bool
 
     @property
     def estimate(self) -> type[Calibrated] | type[Cautious]:
         """How looks are read."""
-        return Cautious if self.plan.config.cautious else Calibrated
+        return Cautious if self.cautious else Calibrated
 
     @property
     def clip(self) -> float:
         """Largest part of one row in a derivative."""
-        return self.plan.problem.bounds.weight * self.estimate.clip(self.plan.problem)
+        return self.problem.bounds.weight * self.estimate.clip(self)
+
+    @property
+    def shifting(self) -> bool:
+        """Whether the positions of rows may differ between neighbours."""
+        return self.sampler.shifting or self.problem.neighbours == "add-remove"
+
+    @property
+    def event(self) -> Event:
+        """What the looks cost by themselves."""
+        return self.sampler.event(self.multiplier, self.looks, self.problem.neighbours)
 
     @cached_property
     def noise(self) -> GradientNoise:
         """The noise of a look."""
-        problem = self.plan.problem
+        problem = self.problem
         line = Problem(
             loss=problem.loss,
             bounds=Bounds(row_norm=problem.row_norm, classes=problem.bounds.classes),
@@ -91,12 +108,15 @@ class Length:
             n_rows=problem.n_rows,
             neighbours=problem.neighbours,
         )
-        return self.plan.noise_at(self.clip, line)
+        rows = most_rows(problem)
+        return GradientNoise.gaussian(
+            self.clip, self.multiplier, line, n_rows=rows, shifting=self.shifting
+        )
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the looks."""
         return {
-            "looks for the length": self.plan.config.looks,
+            "looks for the length": self.looks,
             "clip of a look": self.clip,
             "noise scale of a look": self.noise.scale,
         }
@@ -107,9 +127,8 @@ class Length:
         if not 1e-100 < np.abs(weights).max() < 1e100:
             return weights
         size = float(np.linalg.norm(weights))
-        plan, along = self.plan, rows.projected(weights / size)
-        rounds = min(ROUNDS, plan.config.looks)
-        looks = np.diff(np.arange(rounds + 1) * plan.config.looks // rounds)
+        along, rounds = rows.projected(weights / size), min(ROUNDS, self.looks)
+        looks = np.diff(np.arange(rounds + 1) * self.looks // rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
         for count in looks:
@@ -117,11 +136,11 @@ class Length:
             # privacy: the norm of a row of one number is that number's size, exactly.
             labels = estimate.loss.attach(np.sign(rows.y), np.abs(stretched))
             line, seen = Rows(stretched[:, None], labels, rows.weight), 0.0
-            with ClippedSums(line, estimate.loss, shifting=plan.shifting, work=0.0) as sums:
+            with ClippedSums(line, estimate.loss, shifting=self.shifting, work=0.0) as sums:
                 for _ in range(count):
-                    index = plan.sampler.draw(line, random)
+                    index = self.sampler.draw(line, random)
                     total = sums.batch(index, at, self.clip)
                     # privacy: the only exit of data here, as in a step.
-                    seen += float(self.noise.cover(total, next(drawn))[0]) / plan.sampler.rate
+                    seen += float(self.noise.cover(total, next(drawn))[0]) / self.sampler.rate
             estimate.see(seen / count, int(count))
         return np.asarray(weights * (estimate.length / size))

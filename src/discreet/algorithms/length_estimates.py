@@ -16,7 +16,8 @@ So this one may be wrong about little, and fits the logistic loss itself. Its
 derivative by the logarithm of the length adds ``-m / (1 + exp(m))`` for a row of
 margin ``m``, which is below 0.28 for all rows on the right side. A clip of ``MARGIN``
 therefore cuts only rows that are wrong by more than that, and noise is the same
-for every length and number of weights. The looks are compared with what Gaussian
+for every length and number of weights. Where noise is small enough to see what
+the clip does, it is wider, and both fall together. The looks are compared with what Gaussian
 projections, of unknown spread, and labels that follow the logistic model would
 give. The length is where the derivative then vanishes on average.
 """
@@ -28,7 +29,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.algorithms.base import Problem
 from discreet.losses import CalibratedLogistic, Logistic
 from discreet.types import Array
 
@@ -41,8 +41,11 @@ LINE_CLIP = 0.25
 SHORTEST, LONGEST = 1.0 / 8.0, 2.0
 """Lengths that are tried, against the one that was found."""
 
-MARGIN = 5.0
-"""Clip of the derivative of the logistic loss by the logarithm of the length."""
+MARGIN, QUIET = 5.0, 1e-3
+"""Clip of the derivative of the logistic loss by the logarithm of the length.
+
+It is larger where the noise of all looks, for each row and unit of the clip, is below ``QUIET``.
+"""
 
 RIGHT = 0.3
 """What a row on the right side adds to it, at most; for the variance of batches."""
@@ -71,9 +74,9 @@ class Calibrated:
         self._variance = _variance(length, length.clip)
 
     @staticmethod
-    def clip(problem: Problem) -> float:
+    def clip(length: Length) -> float:
         """Return the largest part of one row of weight 1 in a look."""
-        return LINE_CLIP * problem.row_norm / math.sqrt(problem.dimension)
+        return LINE_CLIP * length.problem.row_norm / math.sqrt(length.problem.dimension)
 
     @property
     def at(self) -> float:
@@ -97,7 +100,7 @@ class Cautious:
 
     def __init__(self, length: Length, size: float) -> None:
         self.loss, self.length = Logistic(), size
-        problem = length.plan.problem
+        problem = length.problem
         self._most = _rows(length) * problem.bounds.weight
         self._variance = _variance(length, problem.bounds.weight * RIGHT)
         self._spreads = _SPREADS * problem.row_norm / math.sqrt(problem.dimension)
@@ -109,9 +112,10 @@ class Cautious:
         self._evidence = np.log(prior) - np.log(_SPREADS) ** 2 / (2.0 * 0.6**2)
 
     @staticmethod
-    def clip(problem: Problem) -> float:
+    def clip(length: Length) -> float:
         """Return the largest part of one row of weight 1 in a look."""
-        return MARGIN
+        each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.looks))
+        return MARGIN * math.sqrt(max(1.0, QUIET / each))
 
     @property
     def stretch(self) -> float:
@@ -131,14 +135,14 @@ class Cautious:
 
 
 def _rows(length: Length) -> int:
-    n_rows = length.plan.problem.n_rows
+    n_rows = length.problem.n_rows
     assert n_rows is not None
     return n_rows
 
 
 def _variance(length: Length, usual: float) -> float:
     """Return the variance of a look, if batches are of rows that usually add so much."""
-    sampler = length.plan.sampler
+    sampler = length.sampler
     return (length.noise.scale / sampler.rate) ** 2 + sampler.variance(_rows(length), usual)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.averages import OUTPUTS
 from discreet.algorithms.base import Problem, Release, sealed
-from discreet.algorithms.gradient_noise import GradientNoise
+from discreet.algorithms.gradient_noise import GradientNoise, most_rows
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
@@ -174,7 +174,8 @@ class NoisyGradientPlan(GradientSetting):
     @cached_property
     def length(self) -> Length:
         """How the length of the weights is fitted, where ``looks`` are asked for."""
-        return Length(self)
+        config = self.config
+        return Length(self.problem, config.looks, self.multiplier, self.sampler, config.cautious)
 
     @property
     def sums(self) -> int:
@@ -200,11 +201,9 @@ class NoisyGradientPlan(GradientSetting):
             return self.hidden.multiplier
         return self.sampler.multiplier(self.budget, self.sums, self.problem.neighbours)
 
-    def noise_at(self, clip: float, problem: Problem | None = None) -> GradientNoise:
-        """Return the noise of one step for that clip, or of a sum in another problem."""
-        problem = self.problem if problem is None else problem
-        secret = problem.neighbours == "add-remove"
-        rows = MOST_ROWS if secret or problem.n_rows is None else problem.n_rows
+    def noise_at(self, clip: float) -> GradientNoise:
+        """Return the noise of one step for that clip."""
+        problem, rows = self.problem, most_rows(self.problem)
         if self.budget.delta == 0:
             return GradientNoise.pure(
                 clip,

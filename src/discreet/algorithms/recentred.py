@@ -6,11 +6,15 @@ rough weights first, with more noise and a stronger ridge; the rest buys a run
 whose ridge term is ``strength/2 ||w - first||^2``. What the first run already
 found is not shrunk again.
 
+Classes that nearly separate want weights that are longer still. So for a logistic
+loss without a penalty a hundredth of the budget buys noisy sums along the second
+weights, which lengthen them where that is clear (:mod:`discreet.algorithms.length`).
+
 Theorem. Given the first weights, the second objective differs from the one of
 :mod:`discreet.algorithms.objective_perturbation` by a linear term that does not
 depend on the data, which its proofs allow (they hold for any convex term of that
-kind). So the two runs compose, as adaptive mechanisms do, and the noise of both
-is what their composed curve needs at the budget.
+kind). So the two runs and the sums compose, as adaptive mechanisms do, and the
+noise of all is what their composed curve needs at the budget.
 
 Assumptions: those of objective perturbation with Gaussian noise, for both runs.
 """
@@ -33,7 +37,7 @@ from discreet.accounting import (
     default_strength,
 )
 from discreet.accounting.gaussian import least
-from discreet.accounting.pld import pair_delta
+from discreet.accounting.pld import chain_delta
 from discreet.accounting.utility import mean_squared_noise
 from discreet.algorithms.base import (
     Problem,
@@ -42,6 +46,7 @@ from discreet.algorithms.base import (
     norm_guess_of,
     sealed,
 )
+from discreet.algorithms.length import LOGITS, Length
 from discreet.algorithms.objective_perturbation import (
     APPROXIMATE,
     OUTPUT_SHARES,
@@ -50,9 +55,11 @@ from discreet.algorithms.objective_perturbation import (
     least_output,
 )
 from discreet.algorithms.promise import promise
+from discreet.algorithms.samplers import FullBatch
 from discreet.data import Source
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.noise import Randomness
+from discreet.regularizers import Zero
 from discreet.types import Neighbours
 
 FIRST = 0.1
@@ -60,6 +67,12 @@ FIRST = 0.1
 
 STRONGER = 6.0
 """How much stronger the first ridge is; a weak one would cost as much as in the second run."""
+
+LOOKED = 0.01
+"""Share of the noisy sums that fit the length."""
+
+LOOKS = 8
+"""How many of them there are."""
 
 WORTH = 1.03
 """How much more noise the second, weaker ridge may cost by itself."""
@@ -113,41 +126,60 @@ class RecentredPerturbation:
         outputs, inner = budget.split(share)
         output, _ = outputs.split(0.5)
         ridge = problem.regularizer.strong_convexity
-        runs = (
-            ObjectivePerturbationPlan(problem, budget, inner, output, mode, strength, scale, guess)
-            for strength, scale in calibrated(problem.terms, mode, inner, problem.neighbours, ridge)
+        logistic = isinstance(problem.loss, LOGITS) and isinstance(problem.regularizer, Zero)
+        looks = LOOKS if logistic and problem.n_rows is not None else 0
+        *runs, multiplier = calibrated(
+            problem.terms, mode, inner, problem.neighbours, ridge, looks=looks
         )
-        return RecentredPlan(problem, budget, *runs)
+        first, second = (
+            ObjectivePerturbationPlan(problem, budget, inner, output, mode, strength, scale, guess)
+            for strength, scale in runs
+        )
+        length = Length(problem, looks, multiplier, FullBatch(), cautious=True) if looks else None
+        return RecentredPlan(problem, budget, first, second, length)
 
 
 @lru_cache(maxsize=64)
 def calibrated(
-    terms: LossTerms, mode: str, budget: Budget, neighbours: Neighbours, ridge: float = 0.0
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return strength and noise scale of both runs, for a budget without output noise.
+    terms: LossTerms,
+    mode: str,
+    budget: Budget,
+    neighbours: Neighbours,
+    ridge: float = 0.0,
+    *,
+    looks: int = 0,
+) -> tuple[tuple[float, float], tuple[float, float], float]:
+    """Return strength and noise scale of both runs, and the noise multiplier of so many looks.
 
-    >>> both = calibrated(LossTerms.logistic(radius=1.0), "logistic", Budget(1.0, 1e-6), "zero-out")
-    >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both]
-    [(3.99, 14.54), (0.66, 4.85)]
+    The budget is what is left beside the output noise.
+
+    >>> terms = LossTerms.logistic(radius=1.0)
+    >>> *both, looks = calibrated(terms, "logistic", Budget(1.0, 1e-6), "zero-out", looks=8)
+    >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both], round(looks)
+    ([(3.99, 14.65), (0.66, 4.88)], 127)
     """
-    rule = MODES[mode]
+    rule, sampler = MODES[mode], FullBatch()
     # The dimension matters only where a guess of the norm does.
     weakest, scale = default_strength(
         terms, mode, budget.epsilon, budget.delta, neighbours, 1, worth=WORTH
     )
     weak = max(weakest, ridge)
     strong = max(STRONGER * weakest, ridge)
+    whole = sampler.multiplier(budget, looks, neighbours) if looks else 0.0
 
-    def scales(factor: float) -> tuple[float, float]:
-        return scale * factor / math.sqrt(FIRST), scale * factor / math.sqrt(1 - FIRST)
+    def scales(factor: float) -> tuple[float, float, float]:
+        shares = FIRST, 1 - FIRST, LOOKED
+        first, second, third = (factor / math.sqrt(share) for share in shares)
+        return scale * first, scale * second, whole * third
 
     def enough(factor: float) -> bool:
-        first, second = scales(factor)
+        first, second, multiplier = scales(factor)
         events = (
             rule.event(terms, first, strong, neighbours),
+            *([sampler.event(multiplier, looks, neighbours)] if looks else []),
             rule.event(terms, second, weak, neighbours),
         )
-        return pair_delta(*events, budget.epsilon) <= budget.delta
+        return chain_delta(events, budget.epsilon) <= budget.delta
 
     factor = least(enough, limit=64.0, accuracy=1e-3)
     if math.isinf(factor):
@@ -155,18 +187,22 @@ def calibrated(
             "Two runs of objective perturbation have no calibration at this budget in mode "
             f"{mode!r}. Use a larger epsilon or delta, another mode, or objective-perturbation."
         )
-    first, second = scales(factor)
-    return (strong, first), (weak, second)
+    first, second, multiplier = scales(factor)
+    return (strong, first), (weak, second), multiplier
 
 
 @dataclass(frozen=True)
 class RecentredPlan:
-    """Two calibrated runs of objective perturbation, the second about the first."""
+    """Two calibrated runs of objective perturbation, the second about the first.
+
+    ``length`` is how the length of the second weights is fitted, if it is.
+    """
 
     problem: Problem
     budget: Budget
     first: ObjectivePerturbationPlan
     second: ObjectivePerturbationPlan
+    length: Length | None = None
 
     @property
     def output_is_small(self) -> bool:
@@ -180,13 +216,15 @@ class RecentredPlan:
 
     @property
     def event(self) -> Event:
-        """What both runs cost."""
-        return Composed((self.first.event, self.second.event))
+        """What both runs cost, and the looks at the length."""
+        looks = () if self.length is None else (self.length.event,)
+        return Composed((self.first.event, self.second.event, *looks))
 
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem = f"{MODES[self.second.mode].theorem}, two runs composed; {APPROXIMATE}"
+        then = "" if self.length is None else " with Gaussian sums for the length"
+        theorem = f"{MODES[self.second.mode].theorem}, two runs composed{then}; {APPROXIMATE}"
         return promise(self, self.event, theorem)
 
     @property
@@ -204,15 +242,19 @@ class RecentredPlan:
             "strength of the first run": self.first.strength,
             "noise scale of the first run": self.first.scale,
             "output noise scale": self.second.noise.scale,
+            **({} if self.length is None else self.length.facts()),
             "norm guess": self.second.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
 
     def run(self, source: Source, random: Randomness) -> Release:
-        """Run once for the centre and once about it; only the second weights are released."""
+        """Run once for the centre and once about it, and release the second weights, at length."""
         rows = self.problem.bound(source)
         centre = self.first.weights(rows, random)
         weights = self.second.weights(rows, random, centre)
+        if self.length is not None:
+            fitted = self.length.fitted(rows, weights, random)
+            weights = self.problem.constraint.project(fitted)
         return Release(weights, sealed(self.guarantee, random))
 
 
