@@ -206,6 +206,18 @@ def test_a_cautious_length_is_where_the_loss_along_the_line_is_least() -> None:
     assert np.linalg.norm(found) == pytest.approx(best, rel=0.02)
 
 
+def test_rows_that_are_wrong_by_far_leave_a_cautious_length_alone() -> None:
+    """Clipped, they would ask for longer weights than the loss does."""
+    n, p, size = 20_000, 10, 60.0
+    X, y, w = data(n, p, size)
+    flipped = np.where(np.arange(n) % 50 == 0, 1 - y, y)
+    config = NoisyGradient(steps=500, looks=25, cautious=True)
+    task, short = problem(n=n, p=p), w / 3
+    assert (fitted(task, config, ArraySource(X, y), short) > 1.5 * size / 3).all()
+    kept = fitted(task, config, ArraySource(X, flipped), short)
+    np.testing.assert_allclose(kept, size / 3, rtol=1e-9)
+
+
 def test_weights_of_labels_that_say_nothing_become_short() -> None:
     rng = np.random.default_rng(4)
     X, _, _ = data(2000, 20)

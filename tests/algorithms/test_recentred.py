@@ -18,7 +18,7 @@ from discreet.accounting.pld import chain_delta, pld_delta
 from discreet.algorithms import Problem, RecentredPerturbation
 from discreet.algorithms.recentred import RecentredPlan, calibrated, recentred
 from discreet.data import ArraySource
-from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import HuberisedHinge, Logistic, Softmax
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
@@ -208,6 +208,11 @@ def test_the_length_is_fitted_where_the_loss_is_all_there_is() -> None:
         assert len(plan.event.events) == 4  # type: ignore[attr-defined]
     secret = problem(n_rows=None, neighbours="add-remove")
     assert RecentredPerturbation().plan(secret, budget).length is None
+    without = RecentredPerturbation(looks=0).plan(problem(), budget)
+    assert without.length is None
+    assert without.second.scale < RecentredPerturbation().plan(problem(), budget).second.scale
+    with pytest.raises(InvalidParameter, match="looks"):
+        RecentredPerturbation(looks=-1).plan(problem(), budget)
 
 
 def test_classes_that_nearly_separate_get_longer_weights() -> None:

@@ -88,6 +88,11 @@ class Length:
         return self.problem.bounds.weight * self.estimate.clip(self)
 
     @property
+    def rounds(self) -> int:
+        """How often it is decided where to look next."""
+        return min(ROUNDS, self.looks)
+
+    @property
     def shifting(self) -> bool:
         """Whether the positions of rows may differ between neighbours."""
         return self.sampler.shifting or self.problem.neighbours == "add-remove"
@@ -127,7 +132,7 @@ class Length:
         if not 1e-100 < np.abs(weights).max() < 1e100:
             return weights
         size = float(np.linalg.norm(weights))
-        along, rounds = rows.projected(weights / size), min(ROUNDS, self.looks)
+        along, rounds = rows.projected(weights / size), self.rounds
         looks = np.diff(np.arange(rounds + 1) * self.looks // rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)

@@ -16,10 +16,12 @@ So this one may be wrong about little, and fits the logistic loss itself. Its
 derivative by the logarithm of the length adds ``-m / (1 + exp(m))`` for a row of
 margin ``m``, which is below 0.28 for all rows on the right side. A clip of ``MARGIN``
 therefore cuts only rows that are wrong by more than that, and noise is the same
-for every length and number of weights. Where noise is small enough to see what
-the clip does, it is wider, and both fall together. The looks are compared with what Gaussian
-projections, of unknown spread, and labels that follow the logistic model would
-give. The length is where the derivative then vanishes on average.
+for every length and number of weights. Such rows are counted first: the logistic
+model has next to none of them, so with more than noise explains it is wrong, what
+the clip cuts would count, and the length is left alone. The other looks are
+compared with what Gaussian projections, of unknown spread, and labels that follow
+the logistic model would give. The length is where the derivative then vanishes on
+average.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.losses import CalibratedLogistic, Logistic
+from discreet.losses import CalibratedLogistic, Logistic, Loss, Regularity
 from discreet.types import Array
 
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ It is larger where the noise of all looks, for each row and unit of the clip, is
 
 RIGHT = 0.3
 """What a row on the right side adds to it, at most; for the variance of batches."""
+
+DOUBTS, WRONG = 0.4, 2.0
+"""Part of the looks that count rows wrong by more than the clip, and deviations that are enough."""
 
 KEPT = 0.98
 """How certain it is beforehand that the length is right."""
@@ -93,13 +98,42 @@ class Calibrated:
         self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
 
 
+class Beyond(Loss):
+    """Not a loss: rows that are wrong by a margin of more than ``clip`` add that much to a sum.
+
+    >>> Beyond(5.0).slope(np.array([-4.0, 4.0, -8.0]), np.ones(3)) * [-4.0, 4.0, -8.0]
+    array([-0.,  0.,  5.])
+    """
+
+    name, target = "beyond", "sign"
+
+    def __init__(self, clip: float) -> None:
+        self.clip = clip
+
+    def value(self, z: Array, y: Array) -> Array:
+        return np.zeros_like(z)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        wrong = y * z < -self.clip
+        return np.where(wrong, -y * self.clip / np.maximum(np.abs(z), self.clip), 0.0)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return np.zeros_like(z)
+
+    def regularity(self, *, label: float, reach: float) -> Regularity:
+        raise NotImplementedError
+
+
 class Cautious:
     """What looks say about the length, if it was right with probability ``KEPT`` before."""
 
     at = 1.0
 
     def __init__(self, length: Length, size: float) -> None:
-        self.loss, self.length = Logistic(), size
+        self.loss: Loss = Beyond(self.clip(length))
+        self.length = size
+        self._doubts = math.ceil(DOUBTS * length.rounds)
+        self._wrong = self._counted = 0.0
         problem = length.problem
         self._most = _rows(length) * problem.bounds.weight
         self._variance = _variance(length, problem.bounds.weight * RIGHT)
@@ -115,7 +149,7 @@ class Cautious:
     def clip(length: Length) -> float:
         """Return the largest part of one row of weight 1 in a look."""
         each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.looks))
-        return MARGIN * math.sqrt(max(1.0, QUIET / each))
+        return MARGIN * math.cbrt(max(1.0, QUIET / each))
 
     @property
     def stretch(self) -> float:
@@ -124,6 +158,15 @@ class Cautious:
 
     def see(self, derivative: float, looks: int) -> None:
         """Take in the mean of several looks at the present length."""
+        if self._doubts:
+            self._wrong += looks * derivative
+            self._counted += looks
+            self._doubts -= 1
+            if not self._doubts:
+                self.loss = Logistic()
+            return
+        if self._wrong > WRONG * math.sqrt(self._counted * self._variance):
+            return
         here = self._spreads * _slope(self._spreads * self.length)
         expected = self._most * self.length * (here - self._slopes)
         self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)

@@ -7,7 +7,7 @@ whose ridge term is ``strength/2 ||w - first||^2``. What the first run already
 found is not shrunk again.
 
 Classes that nearly separate want weights that are longer still. So for a logistic
-loss without a penalty a hundredth of the budget buys noisy sums along the second
+loss without a penalty a small part of the budget buys noisy sums along the second
 weights, which lengthen them where that is clear (:mod:`discreet.algorithms.length`).
 
 Theorem. Given the first weights, the second objective differs from the one of
@@ -56,6 +56,7 @@ from discreet.algorithms.objective_perturbation import (
 )
 from discreet.algorithms.promise import promise
 from discreet.algorithms.samplers import FullBatch
+from discreet.checks import integer
 from discreet.data import Source
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.noise import Randomness
@@ -68,11 +69,8 @@ FIRST = 0.1
 STRONGER = 6.0
 """How much stronger the first ridge is; a weak one would cost as much as in the second run."""
 
-LOOKED = 0.01
+LOOKED = 0.02
 """Share of the noisy sums that fit the length."""
-
-LOOKS = 8
-"""How many of them there are."""
 
 WORTH = 1.03
 """How much more noise the second, weaker ridge may cost by itself."""
@@ -92,6 +90,9 @@ class RecentredPerturbation:
     norm_guess
         Public guess of the norm of good weights, for the solver; privacy does not
         depend on it.
+    looks
+        Noisy sums that fit the length of the weights at the end, if the loss is
+        logistic, without a penalty, and the number of rows is known or declared.
 
     Examples
     --------
@@ -109,9 +110,11 @@ class RecentredPerturbation:
 
     mode: str = "auto"
     norm_guess: float | None = None
+    looks: int = 8
 
     def plan(self, problem: Problem, budget: Budget) -> RecentredPlan:
         """Calibrate both runs from public values."""
+        integer("looks", self.looks, 0)
         check_solvable(problem, self.name)
         if budget.delta == 0:
             raise Incompatible(
@@ -127,7 +130,7 @@ class RecentredPerturbation:
         output, _ = outputs.split(0.5)
         ridge = problem.regularizer.strong_convexity
         logistic = isinstance(problem.loss, LOGITS) and isinstance(problem.regularizer, Zero)
-        looks = LOOKS if logistic and problem.n_rows is not None else 0
+        looks = self.looks if logistic and problem.n_rows is not None else 0
         *runs, multiplier = calibrated(
             problem.terms, mode, inner, problem.neighbours, ridge, looks=looks
         )
@@ -156,7 +159,7 @@ def calibrated(
     >>> terms = LossTerms.logistic(radius=1.0)
     >>> *both, looks = calibrated(terms, "logistic", Budget(1.0, 1e-6), "zero-out", looks=8)
     >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both], round(looks)
-    ([(3.99, 14.65), (0.66, 4.88)], 127)
+    ([(3.99, 14.76), (0.66, 4.92)], 91)
     """
     rule, sampler = MODES[mode], FullBatch()
     # The dimension matters only where a guess of the norm does.
