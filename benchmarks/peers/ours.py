@@ -11,11 +11,12 @@ from discreet.algorithms import NoisyGradient
 def descent(setting, n):
     """Return a descent that goes as far as the peer's; its length is then fitted.
 
-    Small batches, those of large problems, are taken like the peer's, and full ones else. With
-    many rows the length is changed only where that is clear, as by default.
+    Small batches are taken like the peer's, and full ones else.
     """
     effective = setting["step_size"] / (1.0 - setting["momentum"])
-    large = {"sampler": "poisson", "batch": round(setting["rate"] * n), "cautious": True}
+    batches = (
+        {"sampler": "poisson", "batch": round(setting["rate"] * n)} if setting["rate"] < 0.1 else {}
+    )
     return NoisyGradient(
         steps=setting["steps"],
         step=effective / n,
@@ -24,7 +25,7 @@ def descent(setting, n):
         rule="smooth",
         output="weighted",
         looks=setting["steps"] // 25,
-        **(large if setting["rate"] < 0.1 else {}),
+        **batches,
     )
 
 
