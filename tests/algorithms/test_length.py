@@ -267,6 +267,16 @@ def test_no_length_is_fitted_where_there_is_none(size: float, cautious: bool) ->
     assert (plan.length.fitted(rows, weights, Seeded(0)) == weights).all()
 
 
+@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("size", [1e-45, 1e45])
+def test_absurd_lengths_stay_finite(size: float, cautious: bool) -> None:
+    X, y, w = data()
+    config = NoisyGradient(steps=3, looks=8, cautious=cautious)
+    plan, rows = config.plan(problem(), Budget(1.0, 1e-5)), problem().bound(ArraySource(X, y))
+    found = plan.length.fitted(rows, w / np.linalg.norm(w) * size, Seeded(0))
+    assert 0.1 * size < np.linalg.norm(found) < 10.0 * size
+
+
 def test_lengths_stay_in_the_range_that_is_tried() -> None:
     X, y, w = data()
     plan = NoisyGradient(steps=3, looks=3).plan(problem(), Budget(1e-3, 1e-5))

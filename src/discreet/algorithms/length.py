@@ -129,7 +129,7 @@ class Length:
     def fitted(self, rows: Rows, weights: Array, random: Randomness) -> Array:
         """Return the weights at the length that the looks point to."""
         # The weights are released, so what depends on them alone costs nothing.
-        if not 1e-100 < np.abs(weights).max() < 1e100:
+        if not 1e-50 < np.abs(weights).max() < 1e50:
             return weights
         size = float(np.linalg.norm(weights))
         along, rounds = rows.projected(weights / size), self.rounds
