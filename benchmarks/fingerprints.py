@@ -44,6 +44,9 @@ def linear_lower_bound(n: int, p: int, epsilon: float, delta: float) -> tuple[fl
     return max(values)
 
 
+COPIES = 200
+"""Copies of a row that are tried, at most."""
+
 P, WEIGHT = np.polynomial.legendre.leggauss(400)
 
 
@@ -57,7 +60,7 @@ SHAPES = _shape(1 - P**2), _shape(P / np.arctanh(P))
 
 
 def quadratic_lower_bound(
-    n: int, p: int, epsilon: float, delta: float, share: float = 0.5, most: int = 200
+    n: int, p: int, epsilon: float, delta: float, share: float = 0.5
 ) -> tuple[float, int, int]:
     """Return the bound for ``||w - d||^2 / 2`` on the unit ball, and the draws and copies.
 
@@ -65,7 +68,7 @@ def quadratic_lower_bound(
     zero come closest to it.
     """
     found = []
-    for k in range(1, min(most, n) + 1):
+    for k in range(1, min(COPIES, n) + 1):
         e = k * epsilon
         d = 8 * delta * math.expm1(e) / math.expm1(epsilon)
         scores = (math.sinh(e), d), (math.sqrt(2 * e * math.tanh(e / 2)), d * (1 + math.exp(-e)))

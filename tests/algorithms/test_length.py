@@ -133,11 +133,12 @@ def test_one_row_moves_a_look_by_no_more_than_accounted(
 
     allowed = apart * plan.length.noise.row
     # Rows on the right side add next to nothing to a cautious look, so it moves by half of that.
-    assert (0.4 if apart == 1.0 or not cautious else 0.2) * allowed < farthest() <= allowed
+    half = cautious and apart == 2.0
+    assert (0.2 if half else 0.4) * allowed < farthest() <= allowed
     # Without the two caps a row would do more.
     monkeypatch.setattr(CalibratedLogistic, "attach", lambda self, y, norms: y)
     monkeypatch.setattr("discreet.data.blockwise._cut", lambda slope, high, low: slope)
-    assert farthest() > 1.1 * allowed
+    assert farthest() > (1.1 if half else 1.5) * allowed
 
 
 @pytest.mark.parametrize("cautious", [False, True])

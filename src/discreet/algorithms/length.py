@@ -132,15 +132,15 @@ class Length:
         if not 1e-50 < np.abs(weights).max() < 1e50:
             return weights
         size = float(np.linalg.norm(weights))
-        along, rounds = rows.projected(weights / size), self.rounds
-        looks = np.diff(np.arange(rounds + 1) * self.looks // rounds)
+        along, signs = rows.projected(weights / size), np.sign(rows.y)
+        looks = np.diff(np.arange(self.rounds + 1) * self.looks // self.rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
         for count in looks:
-            stretched, at = along * estimate.stretch, np.array([estimate.at])
+            values, at = estimate.line(along, signs), np.array([estimate.at])
             # privacy: the norm of a row of one number is that number's size, exactly.
-            labels = estimate.loss.attach(np.sign(rows.y), np.abs(stretched))
-            line, seen = Rows(stretched[:, None], labels, rows.weight), 0.0
+            labels = estimate.loss.attach(signs, np.abs(values))
+            line, seen = Rows(values[:, None], labels, rows.weight), 0.0
             with ClippedSums(line, estimate.loss, shifting=self.shifting, work=0.0) as sums:
                 for _ in range(count):
                     index = self.sampler.draw(line, random)

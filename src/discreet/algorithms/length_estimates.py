@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.losses import CalibratedLogistic, Logistic, Loss, Regularity
+from discreet.losses import CalibratedLogistic, Logistic
 from discreet.types import Array
 
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ _DEVIATIONS = np.geomspace(1e-4, 8.0, 300)
 class Calibrated:
     """What looks say about the length, for a flat prior on its logarithm."""
 
-    stretch = 1.0
-
     def __init__(self, length: Length, size: float) -> None:
         self.loss, self.length = CalibratedLogistic(clip=length.clip), size / 2.0
         self._lengths = size * _TRIED
@@ -82,6 +80,10 @@ class Calibrated:
     def clip(length: Length) -> float:
         """Return the largest part of one row of weight 1 in a look."""
         return LINE_CLIP * length.problem.row_norm / math.sqrt(length.problem.dimension)
+
+    def line(self, along: Array, y: Array) -> Array:
+        """Return the rows of the next look, one number each, for their projections and labels."""
+        return along
 
     @property
     def at(self) -> float:
@@ -98,40 +100,14 @@ class Calibrated:
         self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
 
 
-class Beyond(Loss):
-    """Not a loss: rows that are wrong by a margin of more than ``clip`` add that much to a sum.
-
-    >>> Beyond(5.0).slope(np.array([-4.0, 4.0, -8.0]), np.ones(3)) * [-4.0, 4.0, -8.0]
-    array([-0.,  0.,  5.])
-    """
-
-    name, target = "beyond", "sign"
-
-    def __init__(self, clip: float) -> None:
-        self.clip = clip
-
-    def value(self, z: Array, y: Array) -> Array:
-        return np.zeros_like(z)
-
-    def slope(self, z: Array, y: Array) -> Array:
-        wrong = y * z < -self.clip
-        return np.where(wrong, -y * self.clip / np.maximum(np.abs(z), self.clip), 0.0)
-
-    def curvature(self, z: Array, y: Array) -> Array:
-        return np.zeros_like(z)
-
-    def regularity(self, *, label: float, reach: float) -> Regularity:
-        raise NotImplementedError
-
-
 class Cautious:
     """What looks say about the length, if it was right with probability ``KEPT`` before."""
 
     at = 1.0
 
     def __init__(self, length: Length, size: float) -> None:
-        self.loss: Loss = Beyond(self.clip(length))
-        self.length = size
+        self.loss, self.length = Logistic(), size
+        self._clip = self.clip(length)
         self._doubts = math.ceil(DOUBTS * length.rounds)
         self._wrong = self._counted = 0.0
         problem = length.problem
@@ -151,10 +127,14 @@ class Cautious:
         each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.looks))
         return MARGIN * math.cbrt(max(1.0, QUIET / each))
 
-    @property
-    def stretch(self) -> float:
-        """How much longer projections are made for the next look: they become margins."""
-        return self.length
+    def line(self, along: Array, y: Array) -> Array:
+        """Return the margins of rows, or at first of those that are wrong by more than the clip.
+
+        Each of these then adds the clip to a look, up to a hundredth: they are counted.
+        """
+        margins = along * self.length
+        # privacy: what becomes of a row depends on the row and on what was released only.
+        return np.where(y * margins < -self._clip, margins, 0.0) if self._doubts else margins
 
     def see(self, derivative: float, looks: int) -> None:
         """Take in the mean of several looks at the present length."""
@@ -162,8 +142,6 @@ class Cautious:
             self._wrong += looks * derivative
             self._counted += looks
             self._doubts -= 1
-            if not self._doubts:
-                self.loss = Logistic()
             return
         if self._wrong > WRONG * math.sqrt(self._counted * self._variance):
             return
