@@ -37,7 +37,7 @@ from discreet.losses import (
 )
 from discreet.losses.base import crossing, scalar_regularity
 from discreet.noise import Seeded
-from discreet.regularizers import L1, Indicator, Ridge
+from discreet.regularizers import L1, Ridge
 from discreet.samplers import Region, TangentEnvelope, progress
 from discreet.sets import Box, L2Ball, Simplex
 from discreet.types import Array, Bounds
@@ -470,9 +470,6 @@ def test_refusals() -> None:
         ExponentialSampling(sampler="gaussian-envelope").plan(problem(loss=Hinge()), Budget(1.0))
     with pytest.raises(Incompatible, match="needs a box"):
         ExponentialSampling(sampler="grid-walk").plan(problem(), Budget(1.0))
-    inside = problem(regularizer=Indicator(constraint=L2Ball(radius=1.0)))
-    with pytest.raises(Incompatible, match="constraint="):
-        ExponentialSampling().plan(inside, Budget(1.0))
     unlabelled = problem(loss=Huber(), bounds=Bounds(row_norm=1.0))
     with pytest.raises(MissingBound, match="label"):
         ExponentialSampling().plan(unlabelled, Budget(1.0))

@@ -38,10 +38,11 @@ from discreet.losses import (
     SmoothedQuantile,
     Softmax,
     Squared,
+    SquaredVector,
 )
 from discreet.noise import Seeded, System
-from discreet.regularizers import L1, ElasticNet, Ridge
-from discreet.sets import Box, L1Ball, L2Ball, Simplex
+from discreet.regularizers import L1, ElasticNet, Indicator, Ridge, Zero
+from discreet.sets import Box, Intersection, L1Ball, L2Ball, Simplex
 from discreet.types import Bounds, Neighbours
 
 NEIGHBOURS = ["zero-out", "replace-one", "add-remove"]
@@ -216,7 +217,7 @@ def test_every_smooth_loss_runs(
     labels = rng.integers(0, 3 if loss.outputs == 3 else 2, size=60)
     task = problem(loss, bounds=bounds, n_features=3, n_rows=60, neighbours=neighbours)
     plan = ObjectivePerturbation().plan(task, Budget(1.0, delta))
-    assert plan.mode == (mode if delta else "auto")
+    assert plan.mode == (mode if delta or mode == "logistic" else "tight")
     release = plan.run(ArraySource(rows, labels), Seeded(0))
     assert release.weights.shape == task.shape
     assert not release.guarantee.secure
@@ -318,6 +319,36 @@ def test_the_plan_meets_its_own_budget() -> None:
 
 
 # Refusals, each with its reason.
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_vector_loss_that_is_bounded_on_the_set_only_is_refused(delta: float) -> None:
+    vectors = Bounds(row_norm=1.0, label=(-1.0, 1.0))
+    task = problem(SquaredVector(dim=2), bounds=vectors, constraint=L2Ball(radius=1.0))
+    with pytest.raises(Incompatible, match="on the set only"):
+        ObjectivePerturbation().plan(task, Budget(1.0, delta))
+    scalar = problem(Squared(), bounds=vectors, constraint=L2Ball(radius=1.0))
+    assert ObjectivePerturbation().plan(scalar, Budget(1.0, delta)).guarantee.epsilon == 1.0
+
+
+def test_a_set_given_as_a_penalty_holds_the_released_weights() -> None:
+    ball, wide = L2Ball(radius=0.01), Box(low=-1.0, high=0.005)
+    inside = problem(regularizer=Indicator(constraint=ball), constraint=wide, n_features=3)
+    assert inside.constraint == Intersection(sets=(ball, wide))
+    assert inside.regularizer == Zero()
+    alone = problem(regularizer=Indicator(constraint=ball), n_features=3)
+    assert alone.constraint == ball
+    source = ArraySource(np.eye(4, 3), np.array([0, 1, 0, 1]))
+    for algorithm in (ObjectivePerturbation(), OutputPerturbation()):
+        weights = algorithm.plan(alone, Budget(1.0)).run(source, Seeded(0)).weights
+        assert np.linalg.norm(weights) <= 0.01 * (1 + 1e-9)
+
+
+def test_pure_noise_names_its_rule_and_proof() -> None:
+    for mode, name in (("auto", "logistic"), ("cms11", "Chaudhuri"), ("tight", "tight")):
+        plan = ObjectivePerturbation(mode=mode).plan(problem(), Budget(1.0))
+        assert plan.facts()["mode"] == ("logistic" if mode == "auto" else mode)
+        assert name in plan.guarantee.theorem
 
 
 def test_refusals() -> None:

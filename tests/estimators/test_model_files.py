@@ -29,7 +29,7 @@ from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _parts, _plain
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS
-from discreet.sets import SETS
+from discreet.sets import SETS, Box, Intersection, L2Ball
 
 RNG = np.random.default_rng(5)
 X = pd.DataFrame(RNG.uniform(-1, 1, size=(90, 2)), columns=["a", "b"])
@@ -54,6 +54,20 @@ def test_every_table_is_known_and_no_name_stands_twice() -> None:
     kinds = {type(part) for table in tables for part in table.values()} | set(ALGORITHMS.values())
     assert len({kind.__name__ for kind in kinds}) == len(kinds)
     assert kinds <= set(_parts().values())
+
+
+@pytest.mark.parametrize(
+    "part", [*SETS.values(), *REGULARIZERS.values()], ids=lambda part: part.name
+)
+def test_every_set_and_penalty_comes_back(part: Any) -> None:
+    assert _parameter(json.loads(json.dumps(_plain(part)))) == part
+
+
+def test_an_intersection_is_saved_with_the_model(tmp_path: Path) -> None:
+    both = Intersection(sets=(L2Ball(radius=1.0), Box(low=-0.5, high=0.5)))
+    model = fitted(PrivateLogisticRegression, constraint=both)
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").constraint == both
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -15,6 +15,8 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded, System
+from discreet.regularizers import L1, Regularizer, Ridge, Zero
+from discreet.sets import L1Ball
 from discreet.types import Bounds
 
 TABLE = pytest.mark.parametrize("name", sorted(ALGORITHMS))
@@ -120,3 +122,62 @@ def test_less_budget_is_a_greater_burden(name: str) -> None:
 def test_replacement_is_a_greater_burden_than_blanking(name: str) -> None:
     zero, one = (burden(plan(name, n, 1.0, 1e-6)) for n in ("zero-out", "replace-one"))
     assert one > zero
+
+
+def measured(made: Plan, source: ArraySource, best: np.ndarray) -> tuple[float, float]:
+    """Mean excess of the objective over that of ``best``, and its standard error."""
+    of = made.problem
+    rows = of.bound(source)
+
+    def value(w: np.ndarray) -> float:
+        losses = of.loss.value(rows.X @ w, rows.y)
+        return float(losses.sum()) + of.regularizer.value(w)
+
+    drawn = [made.run(source, Seeded(seed)).weights for seed in range(24)]
+    excess = np.array([value(w) for w in drawn]) - value(best)
+    return float(excess.mean()), float(excess.std() / math.sqrt(len(drawn)))
+
+
+BOUNDED = ("objective-perturbation", "output-perturbation", "noisy-gradient", "frank-wolfe")
+"""Algorithms that promise an error of weights of a guessed norm."""
+
+
+@pytest.mark.parametrize("name", [n for n in BOUNDED if n != "frank-wolfe"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("penalty", [Zero(), Ridge(strength=5.0), L1(strength=5.0)])
+def test_the_promised_error_holds_without_a_set(
+    name: str, delta: float, penalty: Regularizer
+) -> None:
+    X = np.tile([1.0, 0.0], (1000, 1))
+    source = ArraySource(X, np.repeat([1, 0], (800, 200)))
+    of = Problem(
+        loss=Logistic(),
+        bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+        n_features=2,
+        n_rows=1000,
+        regularizer=penalty,
+    )
+    made = ALGORITHMS[name](norm_guess=2.0).plan(of, Budget(0.5, delta))
+    best = np.array([math.log(4.0), 0.0])  # of the losses alone, so the excess may be below 0
+    mean, error = measured(made, source, best)
+    assert mean + 4 * error < made.expected_excess < math.inf
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("rows", [200, 20_000])
+def test_the_promised_error_holds_where_a_set_stops_the_weights(
+    name: str, delta: float, rows: int
+) -> None:
+    X = np.tile([1.0, 0.0], (rows, 1))
+    of = Problem(
+        loss=Logistic(),
+        bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+        n_features=2,
+        n_rows=rows,
+        constraint=L1Ball(radius=0.5),
+    )
+    made = ALGORITHMS[name]().plan(of, Budget(0.5, delta))
+    mean, error = measured(made, ArraySource(X, np.ones(rows, dtype=int)), np.array([0.5, 0.0]))
+    assert mean >= 0
+    assert mean + 4 * error < made.expected_excess < math.inf

@@ -189,3 +189,13 @@ def test_nothing_is_penalised_by_zero() -> None:
     assert Zero().value(w) == 0.0
     assert (Zero().prox(w, 1.0) == w).all()
     assert Nuclear(strength=2.0).value(np.diag([1.0, -3.0])) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("regularizer", FINITE, ids=lambda r: r.name)
+def test_the_part_without_ridge_is_no_steeper_than_it_says(regularizer: Regularizer) -> None:
+    kernel, size = regularizer.kernel, math.prod(shape(regularizer))
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        v, w = rng.normal(size=(2, *shape(regularizer))) * rng.lognormal(0.0, 3.0)
+        change = abs(kernel.value(v) - kernel.value(w))
+        assert change <= kernel.steepness(size) * np.linalg.norm(v - w) * (1 + 1e-12)

@@ -71,6 +71,24 @@ GAMMA_MODES: dict[str, Callable[[LossTerms, float, float, int], float]] = {
 }
 """Rules for the scale of gamma noise."""
 
+GAMMA_THEOREMS = {
+    "tight": "objective perturbation with gamma noise and tight Jacobian cost",
+    "logistic": "objective perturbation of the logistic loss with gamma noise, by its slope and "
+    "curvature together",
+    "kst12": "objective perturbation with gamma noise (Kifer, Smith, Thakurta 2012)",
+    "cms11": "objective perturbation with gamma noise (Chaudhuri, Monteleoni, Sarwate 2011)",
+}
+"""What each of them rests on."""
+
+
+def best_gamma_mode(terms: LossTerms) -> str:
+    """Return the rule with the least gamma noise that is valid for the loss.
+
+    >>> best_gamma_mode(LossTerms.logistic(radius=1.0))
+    'logistic'
+    """
+    return "logistic" if terms.self_bounded else "tight"
+
 
 def gamma_floor(terms: LossTerms, epsilon: float, neighbours: str) -> float:
     """Return the smallest strength worth using with gamma noise.
@@ -99,8 +117,7 @@ def gamma_scale(
     neighbours
         The relation to protect.
     mode
-        A key of ``GAMMA_MODES``; by default the logistic rule for the logistic
-        loss, and the tight one for others.
+        A key of ``GAMMA_MODES``; by default the best for the loss.
 
     Examples
     --------
@@ -112,8 +129,7 @@ def gamma_scale(
     epsilon, strength = positive("epsilon", epsilon), positive("strength", strength)
     factor = rows_apart(neighbours)
     _curved(terms)
-    if mode is None:
-        mode = "logistic" if terms.self_bounded else "tight"
+    mode = best_gamma_mode(terms) if mode is None else mode
     return GAMMA_MODES[one_of("mode", mode, GAMMA_MODES)](terms, epsilon, strength, factor)
 
 

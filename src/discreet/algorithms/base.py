@@ -21,8 +21,8 @@ from discreet.data import Bounding, Rows, Source, certificate_error
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.losses import Loss
 from discreet.noise import Randomness
-from discreet.regularizers import Regularizer, Ridge, Zero, combined_prox
-from discreet.sets import AllSpace, ConvexSet
+from discreet.regularizers import Indicator, Regularizer, Ridge, Zero, combined_prox
+from discreet.sets import AllSpace, ConvexSet, Intersection
 from discreet.types import NEIGHBOURS, Array, Bounds, Neighbours, rows_apart
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
@@ -61,7 +61,8 @@ class Problem:
     neighbours
         Which data sets count as neighbours.
     constraint, regularizer
-        Act on the weights in the scaled domain, intercept included.
+        Act on the weights in the scaled domain, intercept included. An ``Indicator``
+        becomes part of the constraint.
     intercept
         Constant appended to every row as its last feature; 0 for none.
 
@@ -87,6 +88,13 @@ class Problem:
         integer("n_features", self.n_features)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         nonnegative("intercept", self.intercept)
+        if isinstance(self.regularizer, Indicator):
+            # A set is a set however it is given: noise must not carry weights out of it.
+            inside = self.regularizer.constraint
+            if not isinstance(self.constraint, AllSpace):
+                inside = Intersection(sets=(inside, self.constraint))
+            object.__setattr__(self, "constraint", inside)
+            object.__setattr__(self, "regularizer", Zero())
         if self.n_rows is not None:
             integer("n_rows", self.n_rows)
         elif self.neighbours != "add-remove":
@@ -140,6 +148,26 @@ class Problem:
         assert self.n_rows is not None
         pull = strength * self.constraint.radius(self.dimension) ** 2 / 2
         return self.n_rows * lipschitz * diameter + pull
+
+    def noise_excess(self, mean_square: float, shift: float = 0.0) -> float:
+        """Bound what noise on weights of the set adds to the objective in the mean.
+
+        The noise is centred, with the same variance in every direction and
+        ``mean_square`` in all; ``shift`` is how far rounding may move the weights
+        besides. Only without a set does its linear effect average out: projection
+        keeps the half that points inwards. Infinite if the number of rows is secret.
+        """
+        if self.n_rows is None:
+            return math.inf
+        n, p, root = self.n_rows, self.dimension, math.sqrt(mean_square)
+        slope, ridge = n * self.terms.lipschitz, self.regularizer.strong_convexity
+        kernel = self.regularizer.kernel.steepness(p) * root
+        if isinstance(self.constraint, AllSpace):
+            loss = min(slope * root, n * self.terms.trace * mean_square / (2 * p))
+            return loss + slope * shift + ridge * mean_square / 2 + kernel
+        moved, radius = root + shift, self.constraint.radius(p)
+        pull = ridge * (radius * moved + moved**2 / 2) if ridge else 0.0
+        return slope * moved + pull + kernel
 
     def bound(self, source: Source, *, narrow: bool = False) -> Rows:
         """Clip ``source`` to the declared bounds; the only way an algorithm gets rows.

@@ -104,7 +104,7 @@ class BoltOn:
         guess = norm_guess_of(problem, self.norm_guess)
         kind = default_kind(budget) if self.noise is None else self.noise
         step = self._step(problem, budget, guess)
-        return BoltOnPlan(problem, budget, self, step, kind, guess)
+        return BoltOnPlan(problem, budget, self, step, kind)
 
     def _step(self, problem: Problem, budget: Budget, guess: float) -> float:
         limit = 2.0 / problem.terms.smoothness
@@ -147,7 +147,6 @@ class BoltOnPlan:
     config: BoltOn
     step: float
     kind: Kind
-    norm_guess: float
 
     @cached_property
     def _rows_used(self) -> int:
@@ -212,16 +211,8 @@ class BoltOnPlan:
 
     @property
     def expected_excess(self) -> float:
-        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
-        assert self.problem.n_rows is not None
-        lipschitz, n = self.problem.terms.lipschitz, self.problem.n_rows
-        noise = n * lipschitz * math.sqrt(self.noise.mean_square)
-        if self._modulus > 0:
-            t = self._updates
-            optimisation = n * 17 * lipschitz**2 * (1 + math.log(t)) / (self._modulus * t)
-            return optimisation + noise + self.config.strength * self.norm_guess**2 / 2
-        optimisation = self.norm_guess**2 / (2 * self.step * self._updates)
-        return n * (optimisation + self.step * lipschitz**2 / 2) + noise
+        """Infinite: no bound is proved for rows in one random order, swept several times."""
+        return math.inf
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

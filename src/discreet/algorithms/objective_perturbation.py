@@ -39,6 +39,7 @@ from discreet.accounting import (
     default_strength,
     gamma_scale,
 )
+from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
     ENOUGH_ROWS,
@@ -56,6 +57,7 @@ from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import ReleaseNoise, release_noise
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
+from discreet.errors import Incompatible
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 from discreet.noise.grid import MOST_STEPS
 from discreet.types import Array
@@ -112,6 +114,15 @@ class ObjectivePerturbation:
     def plan(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
         """Calibrate a run from public values."""
         check_solvable(problem, self.name)
+        everywhere = problem.loss.regularity(label=problem.bounding.label_bound, reach=math.inf)
+        if not problem.terms.scalar and math.isinf(everywhere.lipschitz):
+            # privacy: the proof moves weights through all of space. A loss of one inner product
+            # goes on straight beyond the set; for others nothing says how.
+            raise Incompatible(
+                f"{self.name} needs a loss of bounded slope everywhere, or of one inner product; "
+                f"the slope of {problem.loss.name!r} is bounded on the set only. Use "
+                "output-perturbation or noisy-gradient."
+            )
         return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
 
     def _calibrated(
@@ -124,7 +135,7 @@ class ObjectivePerturbation:
         asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         least, _ = default_strength(
             terms,
-            None if mode == "auto" else mode,
+            mode,
             inner.epsilon,
             inner.delta,
             neighbours,
@@ -136,9 +147,7 @@ class ObjectivePerturbation:
         if budget.delta > 0:
             scale = MODES[mode].sigma(terms, inner.epsilon, inner.delta, strength, neighbours)
         else:
-            scale = gamma_scale(
-                terms, inner.epsilon, strength, neighbours, None if mode == "auto" else mode
-            )
+            scale = gamma_scale(terms, inner.epsilon, strength, neighbours, mode)
         return ObjectivePerturbationPlan(
             problem, budget, inner, output, mode, strength, scale, guess
         )
@@ -155,11 +164,10 @@ class ObjectivePerturbation:
 
     def calibration(self, problem: Problem, budget: Budget) -> str:
         """Return the name of the rule that sets the noise."""
-        if budget.delta > 0:
-            if self.mode == "auto":
-                return best_mode(problem.terms, problem.neighbours)
-            return one_of("mode", self.mode, MODES)
-        return one_of("mode", self.mode, ("auto", *GAMMA_MODES))
+        terms = problem.terms
+        if self.mode != "auto":
+            return one_of("mode", self.mode, MODES if budget.delta > 0 else GAMMA_MODES)
+        return best_mode(terms, problem.neighbours) if budget.delta > 0 else best_gamma_mode(terms)
 
 
 class Perturbed(Protocol):
@@ -249,10 +257,8 @@ class ObjectivePerturbationPlan:
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        if self.budget.delta > 0:
-            theorem = MODES[self.mode].theorem
-        else:
-            theorem = "objective perturbation with gamma noise (Kifer, Smith, Thakurta 2012)"
+        gaussian = self.budget.delta > 0
+        theorem = MODES[self.mode].theorem if gaussian else GAMMA_THEOREMS[self.mode]
         return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
 
     @property
@@ -271,7 +277,11 @@ class ObjectivePerturbationPlan:
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
         kind = "gaussian" if self.budget.delta > 0 else "gamma"
         square = mean_squared_noise(kind, self.scale, self.problem.dimension)
-        own = objective_excess(math.sqrt(square), self.strength, self.norm_guess)
+        # A certified point is the minimiser for a linear term that is off by the tolerance at most.
+        tilt = math.sqrt(square) + self.tolerance
+        own = objective_excess(tilt, self.strength, self.norm_guess)
+        rounding = self.noise.rounding(self.problem.dimension)
+        own += self.problem.noise_excess(self.noise.mean_square, rounding)
         ridge = self.problem.regularizer.strong_convexity
         return min(own, self.problem.most_excess(self.problem.terms.lipschitz, ridge))
 

@@ -17,7 +17,7 @@ from discreet.data import block_rows, gamma
 from discreet.data.certificate import margin_error
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import LOSSES, Clipped, Loss
-from discreet.regularizers import Indicator, Zero
+from discreet.regularizers import Zero
 from discreet.sets import L2Ball
 from discreet.types import Array, rows_apart, unit_roundoff
 
@@ -152,8 +152,6 @@ def score_error(problem: Problem, radius: float, public: float = 0.0) -> float:
 
 def public_size(problem: Problem, strength: float, radius: float) -> float:
     """Return a bound on the public part of the objective on the set."""
-    if isinstance(problem.regularizer, Indicator):
-        raise Incompatible("Sampling takes a set as constraint=..., not as a regularizer.")
     corner: Array = np.full(problem.shape, radius)
     return float(problem.regularizer.value(corner)) + 0.5 * strength * radius**2
 

@@ -100,20 +100,13 @@ class OutputPerturbation:
         spread *= output_sensitivity(terms.lipschitz, 1.0, 0.0, problem.neighbours) ** 2
         candidates = (
             math.sqrt(2 * n * terms.lipschitz * math.sqrt(spread)) / guess,
-            (2 * n * terms.smoothness * spread / guess**2) ** (1 / 3),
+            (2 * n * terms.trace / p * spread / guess**2) ** (1 / 3),
         )
-        return float(min(candidates, key=lambda s: _excess(problem, s, spread / s**2, guess)))
 
+        def excess(strength: float) -> float:
+            return problem.noise_excess(spread / strength**2) + strength * guess**2 / 2
 
-def _excess(problem: Problem, strength: float, mean_square: float, guess: float) -> float:
-    """Bound on the expected excess of the sum of losses, if good weights have that norm."""
-    assert problem.n_rows is not None
-    terms, n = problem.terms, problem.n_rows
-    noise = n * min(
-        terms.lipschitz * math.sqrt(mean_square),
-        terms.smoothness * mean_square / 2,  # the linear term has mean zero
-    )
-    return noise + strength * guess**2 / 2
+        return float(min(candidates, key=excess))
 
 
 @dataclass(frozen=True)
@@ -156,9 +149,10 @@ class OutputPerturbationPlan:
     @property
     def expected_excess(self) -> float:
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
-        if self.problem.n_rows is None:
-            return math.inf
-        return _excess(self.problem, self.strength, self.noise.mean_square, self.norm_guess)
+        rounding = self.noise.rounding(self.problem.dimension)
+        noise = self.problem.noise_excess(self.noise.mean_square, rounding)
+        shrunk = self.strength * self.norm_guess**2 / 2
+        return noise + shrunk + self.tolerance**2 / (2 * self.strength)
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

@@ -34,6 +34,10 @@ class ReleaseNoise:
     scale: float
     mean_square: float
 
+    def rounding(self, dimension: int) -> float:
+        """Return how far the grid moves a vector, at most."""
+        return self.noise.grid.step * math.sqrt(dimension) / 2
+
     def add(self, vector: Array, random: Randomness) -> Array:
         """Return ``vector`` on the grid with noise added; the only exit of data."""
         return add_on_grid(vector, self.noise, random)

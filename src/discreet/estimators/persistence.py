@@ -218,6 +218,7 @@ def _plain(value: Any) -> Any:
         held = {
             f.metadata.get("argument", f.name): _plain(getattr(value, f.name))
             for f in fields(value)
+            if f.init
         }
         return {"part": type(value).__name__, **held}
     raise InvalidParameter(

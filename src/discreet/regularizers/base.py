@@ -6,6 +6,7 @@ over rows, not of a mean.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 from discreet.types import Array
@@ -41,6 +42,10 @@ class Regularizer(ABC):
     def kernel(self) -> Regularizer:
         """What is left when the ridge part is taken away; itself when there is none."""
         return self
+
+    def steepness(self, dim: int) -> float:
+        """Return a Lipschitz constant on weights of so many entries, ``inf`` if there is none."""
+        return math.inf
 
     @abstractmethod
     def value(self, w: Array) -> float:

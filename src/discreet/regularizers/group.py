@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,6 +39,10 @@ class Group(Regularizer):
     def __post_init__(self) -> None:
         nonnegative("strength", self.strength)
         object.__setattr__(self, "groups", checked_groups(self.groups))
+
+    def steepness(self, dim: int) -> float:
+        # Sums of group norms are at most those of absolute values.
+        return self.strength * math.sqrt(dim)
 
     def value(self, w: Array) -> float:
         return self.strength * float(np.sum(group_norms(w, self.groups)[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,6 +33,9 @@ class L1(Regularizer):
 
     def __post_init__(self) -> None:
         nonnegative("strength", self.strength)
+
+    def steepness(self, dim: int) -> float:
+        return self.strength * math.sqrt(dim)
 
     def value(self, w: Array) -> float:
         return self.strength * float(np.sum(np.abs(w)))

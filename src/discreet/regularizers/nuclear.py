@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,6 +35,10 @@ class Nuclear(Regularizer):
 
     def __post_init__(self) -> None:
         nonnegative("strength", self.strength)
+
+    def steepness(self, dim: int) -> float:
+        # There are no more singular values than entries.
+        return self.strength * math.sqrt(dim)
 
     def value(self, w: Array) -> float:
         return self.strength * float(np.sum(singular_values(w)[1]))

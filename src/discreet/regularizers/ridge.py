@@ -25,6 +25,9 @@ class Zero(Regularizer):
     name: ClassVar[str] = "zero"
     smooth: ClassVar[bool] = True
 
+    def steepness(self, dim: int) -> float:
+        return 0.0
+
     def value(self, w: Array) -> float:
         return 0.0
 
