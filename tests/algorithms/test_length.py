@@ -27,8 +27,14 @@ from discreet.types import Array
 N, P = 300, 4
 
 
-def problem(loss: Any = None, neighbours: Any = "zero-out", n: int = N, p: int = P) -> Problem:
-    bounds = Bounds(row_norm=1.0, classes=(0, 1))
+def problem(
+    loss: Any = None,
+    neighbours: Any = "zero-out",
+    n: int = N,
+    p: int = P,
+    weight: float = 1.0,
+) -> Problem:
+    bounds = Bounds(row_norm=1.0, classes=(0, 1), weight=weight)
     return Problem(
         loss=loss or Logistic(), bounds=bounds, n_features=p, n_rows=n, neighbours=neighbours
     )
@@ -98,20 +104,22 @@ def looks_of(
         seen.append(float(total[0]))
         return np.asarray(drawn)
 
+    source = ArraySource(X, y, np.full(len(y), plan.problem.bounds.weight))
     with monkeypatch.context() as patch:
         patch.setattr(GradientNoise, "cover", cover)
-        plan.length.fitted(plan.problem.bound(ArraySource(X, y)), weights, Seeded(3))
+        plan.length.fitted(plan.problem.bound(source), weights, Seeded(3))
     return seen
 
 
 @pytest.mark.parametrize("cautious", [False, True])
 @pytest.mark.parametrize("loss", [Logistic(), CappedLogistic(), CalibratedLogistic(clip=0.3)])
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
+@pytest.mark.parametrize("weight", [1.0, 7.0])
 def test_one_row_moves_a_look_by_no_more_than_accounted(
-    monkeypatch: pytest.MonkeyPatch, loss: Any, relation: str, cautious: bool
+    monkeypatch: pytest.MonkeyPatch, loss: Any, relation: str, cautious: bool, weight: float
 ) -> None:
     X, y, w = data()
-    X, task = 5.0 * X, problem(loss, relation)  # clipped to norm 1
+    X, task = 5.0 * X, problem(loss, relation, weight=weight)  # clipped to norm 1
     X[:12], y[:12] = w, 0  # far on the wrong side
     config = NoisyGradient(steps=3, looks=3, cautious=cautious)
     plan = config.plan(task, Budget(1.0, 1e-5))
@@ -167,6 +175,28 @@ def test_the_length_is_found(size: float, wrong: float, sampler: str) -> None:
     found = plan.length.fitted(task.bound(ArraySource(X, y)), wrong * w, Seeded(5))
     np.testing.assert_allclose(found / np.linalg.norm(found), w / size, rtol=1e-9)
     assert np.linalg.norm(found) == pytest.approx(size, rel=0.15)
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+def test_the_weight_of_all_rows_changes_no_length(cautious: bool) -> None:
+    X, y, w = data(40_000, 10, 12.0)
+    config, found = NoisyGradient(steps=90, looks=10, cautious=cautious), []
+    for weight in (0.05, 1.0, 20.0):
+        task = problem(n=40_000, p=10, weight=weight)
+        rows = task.bound(ArraySource(X, y, np.full(len(y), weight)))
+        looked = config.plan(task, Budget(4.0, 1e-6)).length.fitted(rows, 0.7 * w, Seeded(5))
+        found.append(np.linalg.norm(looked))
+    assert found == pytest.approx([12.0] * 3, rel=0.15)
+
+
+def test_a_secret_size_is_covered_whatever_is_declared() -> None:
+    def surcharge(neighbours: str, n: int) -> float:
+        length = NoisyGradient(looks=3).plan(problem(None, neighbours, n), Budget(1.0, 1e-5)).length
+        return length.noise.row / length.clip - 1.0
+
+    few, many = surcharge("add-remove", 300), surcharge("add-remove", 30_000)
+    # Rounding errors of sums of 2^30 rows that may all have moved, not of what was declared.
+    assert few == many > 1000 * surcharge("zero-out", 30_000)
 
 
 def fitted(task: Problem, config: NoisyGradient, source: ArraySource, weights: Array) -> Array:

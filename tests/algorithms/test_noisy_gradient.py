@@ -15,10 +15,11 @@ from scipy.optimize import minimize
 from discreet.accounting import Budget, CappedPoissonGaussian, epsilon_at, gaussian_multiplier
 from discreet.algorithms import NoisyGradient, ObjectivePerturbation, Problem, choose
 from discreet.algorithms.adaptive_clip import AdaptiveClip
+from discreet.algorithms.gradient_noise import FEW_ROWS
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES
 from discreet.algorithms.hidden_state import convex_factor, strong_factor
-from discreet.algorithms.noisy_gradient import FEW_ROWS, NoisyGradientPlan
+from discreet.algorithms.noisy_gradient import NoisyGradientPlan
 from discreet.algorithms.objective_perturbation import ObjectivePerturbationPlan
 from discreet.algorithms.samplers import CappedBatch, FixedSizeBatch, FullBatch, PoissonBatch
 from discreet.data import ArraySource, Rows

@@ -13,9 +13,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
 from discreet import PrivateLogisticRegression
-from discreet.accounting import Budget, Composed, Gaussian, LossTerms
+from discreet.accounting import Approximate, Budget, Composed, Gaussian, LossTerms, Pure
 from discreet.accounting.pld import chain_delta, pld_delta
 from discreet.algorithms import Problem, RecentredPerturbation
+from discreet.algorithms.gradient_noise import FEW_ROWS
 from discreet.algorithms.recentred import RecentredPlan, calibrated, recentred
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
@@ -132,6 +133,14 @@ def test_two_curves_compose_as_a_second_accountant_says() -> None:
             assert chain_delta(cheat, 1.0) > 1.5e-6
 
 
+def test_what_may_fail_outright_is_counted() -> None:
+    events = (Approximate(0.5, 1e-4), Gaussian(2.0))
+    for epsilon in (0.5, 1.0, 2.0):
+        # Independent: the failure, or else the other curve further to the right.
+        exact = 1e-4 + (1 - 1e-4) * Composed((Pure(0.5), Gaussian(2.0))).delta(epsilon)
+        assert chain_delta(events, epsilon) == pytest.approx(exact, rel=1e-3)
+
+
 def test_a_curve_that_is_not_known_composes_to_nothing() -> None:
     assert chain_delta((Gaussian(1e-9), Gaussian(2.0)), 1.0) == 1.0
     # Nor does one that does not fit on the grid of the first.
@@ -198,6 +207,24 @@ def test_both_runs_and_the_looks_are_paid_for(neighbours: str) -> None:
     apart = 2 if neighbours == "replace-one" else 1
     assert looks == Gaussian(plan.length.multiplier / (apart * math.sqrt(8)))
     assert 5e-7 < event.delta(1.0) <= 1e-6
+    assert (FEW_ROWS in plan.guarantee.assumptions) == (neighbours == "add-remove")
+
+
+def test_the_second_run_is_tilted_by_numbers_of_one_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate is for a tilt of the law drawn; the centre must not move it off its grid."""
+    plan = RecentredPerturbation().plan(problem(), Budget(1.0, 1e-6)).second
+    tilts: list[np.ndarray] = []
+    monkeypatch.setattr(
+        "discreet.algorithms.objective_perturbation.minimise",
+        lambda rows, loss, *, linear, **rest: tilts.append(linear) or np.zeros_like(linear),
+    )
+    X, y = data()
+    rows, centre = plan.problem.bound(ArraySource(X, y)), np.array([math.pi, -math.e])
+    plan.weights(rows, Seeded(1))
+    plan.weights(rows, Seeded(1), centre)
+    step = plan.tilt.grid.step
+    assert (tilts[0] - tilts[1]) == pytest.approx(plan.strength * centre, abs=step)
+    assert all((tilt / step == np.rint(tilt / step)).all() for tilt in tilts)
 
 
 def test_the_length_is_fitted_where_the_loss_is_all_there_is() -> None:

@@ -172,6 +172,10 @@ EDITS = {
     "a smaller epsilon": with_value(0.99, "guarantee", "epsilon"),
     "a smaller delta": with_value(9e-7, "guarantee", "delta"),
     "an event of its own": with_value({"event": "none"}, "guarantee", "event"),
+    **{
+        f"noise of {m:g}": with_value({"event": "gaussian", "multiplier": m}, "guarantee", "event")
+        for m in (3.0, 1e-6)
+    },
 }
 
 

@@ -16,6 +16,14 @@ from discreet.types import Array, rows_apart
 _TAIL = 20.0  # deviations that must fit on the grid beside the sum
 
 
+FEW_ROWS = f"the data has at most 2^{MOST_ROWS.bit_length() - 1} rows, for rounding bounds"
+
+
+def size_assumed(problem: Problem) -> tuple[str, ...]:
+    """Return what the noise of sums takes for granted about a secret number of rows."""
+    return (FEW_ROWS,) if problem.neighbours == "add-remove" else ()
+
+
 def most_rows(problem: Problem) -> int:
     """Return the most rows a sum may have."""
     secret = problem.neighbours == "add-remove"

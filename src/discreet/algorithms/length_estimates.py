@@ -70,7 +70,8 @@ class Calibrated:
     """What looks say about the length, for a flat prior on its logarithm."""
 
     def __init__(self, length: Length, size: float) -> None:
-        self.loss, self.length = CalibratedLogistic(clip=length.clip), size / 2.0
+        # Weights of rows multiply what the loss has clipped.
+        self.loss, self.length = CalibratedLogistic(clip=self.clip(length)), size / 2.0
         self._lengths = size * _TRIED
         self._evidence = np.zeros((_WRONG.size, _TRIED.size))
         self._most = _rows(length) * length.clip

@@ -29,7 +29,7 @@ import numpy as np
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.averages import OUTPUTS
 from discreet.algorithms.base import Problem, Release, sealed
-from discreet.algorithms.gradient_noise import GradientNoise, most_rows
+from discreet.algorithms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
@@ -39,13 +39,11 @@ from discreet.algorithms.samplers import FullBatch, sampler_for
 from discreet.algorithms.steps import Facts
 from discreet.checks import one_of
 from discreet.data import Source
-from discreet.data.clipped_sums import MOST_ROWS, ClippedSums
+from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.noise import Randomness
 from discreet.regularizers import combined_prox
 from discreet.types import Array
-
-FEW_ROWS = f"the data has at most 2^{MOST_ROWS.bit_length() - 1} rows, for rounding bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,12 +231,12 @@ class NoisyGradientPlan(GradientSetting):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         theorem = self.sampler.theorem
-        assumptions = [FEW_ROWS] if self.problem.neighbours == "add-remove" else []
+        assumptions = size_assumed(self.problem)
         if self.budget.delta == 0:
             theorem = "noisy gradient descent with gamma noise, basic composition"
         if self.config.hidden_state:
             theorem = HiddenState.theorem
-            assumptions += HiddenState.assumptions
+            assumptions += tuple(HiddenState.assumptions)
         return promise(self, self.event, theorem, *assumptions)
 
     # Accuracy.

@@ -46,6 +46,7 @@ from discreet.algorithms.base import (
     norm_guess_of,
     sealed,
 )
+from discreet.algorithms.gradient_noise import size_assumed
 from discreet.algorithms.length import LOGITS, Length
 from discreet.algorithms.objective_perturbation import (
     APPROXIMATE,
@@ -228,7 +229,8 @@ class RecentredPlan:
         """What a run of this plan guarantees."""
         then = "" if self.length is None else " with Gaussian sums for the length"
         theorem = f"{MODES[self.second.mode].theorem}, two runs composed{then}; {APPROXIMATE}"
-        return promise(self, self.event, theorem)
+        assumed = () if self.length is None else size_assumed(self.problem)
+        return promise(self, self.event, theorem, *assumed)
 
     @property
     def expected_excess(self) -> float:
