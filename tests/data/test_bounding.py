@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from discreet.data import ArraySource, Bounding
+from discreet.data import ArraySource, Bounding, within
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import (
     Clipped,
@@ -319,3 +319,31 @@ def test_dense_rows_take_one_copy():
     tracemalloc.stop()
     # Labels, weights and norms take 3 / 40 of a copy.
     assert peak <= 1.35 * X.nbytes
+
+
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(
+    X=arrays(np.float64, (4, 3), elements=st.sampled_from([0.0, 0.5, -3.0, 40.0, 1e308, 5e-324])),
+    norm=st.sampled_from([None, 0.7, 5.0]),
+    intercept=st.sampled_from([0.0, 1.0]),
+    ranges=st.sampled_from(
+        [None, (-1.0, 2.0), (3.0, 9.0), [(0.0, 1.0), (-50.0, -1.0), (2.0, 8.0)]]
+    ),
+)
+def test_coefficients_times_rows_within_bounds_are_weights_times_bounded_rows(
+    X, norm, intercept, ranges
+):
+    if norm is None and ranges is None:
+        return
+    bounds = Bounds(row_norm=norm, features=ranges, label=(-2.0, 6.0))
+    bounding = Bounding.plan(bounds, 3, Squared(), intercept=intercept)
+    weights = np.array([0.3, -2.0, 1.1, 0.9][: bounding.dimension])
+    coef, constant = bounding.coefficients(weights)
+    rows = bounding.apply(ArraySource(X, np.zeros(4)))
+    scale, shift = (4.0, 2.0) if intercept else (6.0, 0.0)  # of the label's range
+    cut = within(bounds, X, centred=intercept > 0)
+    np.testing.assert_allclose(cut @ coef + constant, rows.X @ weights * scale + shift, atol=1e-9)
+    if all(low <= 0 <= high for low, high in bounds.ranges(3) or ()):
+        np.testing.assert_allclose(
+            within(bounds, sp.csr_array(X), centred=intercept > 0).toarray(), cut
+        )

@@ -46,6 +46,7 @@ from discreet.errors import (
     WeakBudget,
 )
 from discreet.regularizers import L1
+from discreet.report import card_dict
 from discreet.sets import L2Ball
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
@@ -444,6 +445,7 @@ def test_nothing_but_releasable_values_is_stored(tmp_path: Path) -> None:
         "n_features_in_",
         "guarantee_",
         "algorithm_",
+        "bounds_",
     }
     assert b"987654321" not in pickle.dumps(model)
     again = pickle.loads(pickle.dumps(model))
@@ -594,3 +596,28 @@ def test_no_ridge_may_be_asked_for() -> None:
             alpha=alpha, bounds=bounds, algorithm="objective-perturbation", random_state=0
         )
         assert np.isfinite(model.fit(X, y).coef_).all()
+
+
+@pytest.mark.parametrize("kind", [PrivateLogisticRegression, PrivateRidge])
+def test_new_rows_are_cut_like_those_of_the_fit(kind: Any, tmp_path: Path) -> None:
+    X, y = data(kind)
+    bounds = {"features": (-1.0, 1.0), "label": (-1.0, 1.0), "classes": (0, 1)}
+    model = kind(bounds=bounds).fit(X, y)
+    far = np.array([[2000.0, 0.3, -1e300], [1.0, 0.3, -1.0], [0.2, 0.3, 0.4]])
+    scores = model.decision_function if hasattr(model, "classes_") else model.predict
+    first, second, third = scores(far)
+    assert first == second
+    assert third == pytest.approx((far[2] @ np.ravel(model.coef_) + model.intercept_).item())
+    # What is set or changed later is not what the model was fitted with.
+    bounds["features"] = (-50.0, 50.0)
+    model.set_params(bounds=None).save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    for one in (model, again):
+        assert one.bounds_.features == (-1.0, 1.0)
+        assert card_dict(one)["model"]["bounds"]["features"] == (-1.0, 1.0)
+        assert (one.predict(far) == model.predict(far)).all()
+    # Rows are scaled down too where a norm was declared.
+    short = kind(bounds=Bounds(row_norm=1.0, label=(-1, 1), classes=(0, 1))).fit(X, y)
+    row = np.array([[3.0, 0.0, 4.0]])
+    np.testing.assert_allclose(short.predict(row), short.predict(row / 5.0))
+    np.testing.assert_allclose(short.predict(sp.csr_array(row)), short.predict(row))

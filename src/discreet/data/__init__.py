@@ -1,7 +1,7 @@
 """Rows in, bounded blocks out."""
 
 from discreet.data.blocks import block_rows, gamma
-from discreet.data.bounding import Bounding
+from discreet.data.bounding import Bounding, within
 from discreet.data.certificate import certificate_error, prox_error
 from discreet.data.rows import Rows
 from discreet.data.source import ArraySource, RawBlock, Source
@@ -16,4 +16,5 @@ __all__ = [
     "certificate_error",
     "gamma",
     "prox_error",
+    "within",
 ]

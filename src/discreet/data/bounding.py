@@ -133,15 +133,7 @@ class Bounding:
 
     @cached_property
     def _ranges(self) -> tuple[Array, Array, Array, Array] | None:
-        """Low, high, centre and half width of every feature."""
-        ranges = self.bounds.ranges(self.n_features)
-        if ranges is None:
-            return None
-        low, high = np.array(ranges).T
-        outside = (low > 0.0) | (high < 0.0)
-        centre = np.where(outside & (self.intercept > 0), 0.5 * low + 0.5 * high, 0.0)
-        half = np.where(centre != 0.0, 0.5 * high - 0.5 * low, np.maximum(abs(low), abs(high)))
-        return low, high, centre, np.maximum(half, 1e-300)
+        return _scaling(self.bounds, self.n_features, centred=self.intercept > 0)
 
     def coefficients(self, weights: Array) -> tuple[Array, Any]:
         """Return coefficients and intercept in the user's units.
@@ -249,11 +241,7 @@ class Bounding:
         return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
 
     def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
-        if self._ranges is not None and (self._ranges[0] > 0.0).any() | (self._ranges[1] < 0).any():
-            raise Incompatible(
-                "Sparse rows need feature ranges that contain 0, otherwise no zero stays zero. "
-                "Declare ranges that contain 0, or pass dense rows."
-            )
+        _check_zeros(self._ranges)
         parts = list(in_order(lambda raw: self._bound_sparse(raw, storage), source.blocks()))
         X, y, weight, norms = zip(*parts, strict=True)
         joined = [np.concatenate(part) for part in (y, weight, norms)]
@@ -282,6 +270,69 @@ class Bounding:
         weight[blank] = 0.0
         bounds = norms * outwards(self.dimension) * storage.growth
         return X.astype(storage.dtype, copy=False), y, weight, bounds
+
+
+def within(bounds: Bounds, X: Any, *, centred: bool) -> Any:
+    """Return rows as a model was fitted to them, in the user's units.
+
+    Values are clipped to their ranges and rows scaled down to the row norm, as by a
+    :class:`Bounding` with those bounds; ``centred`` says whether it had an intercept.
+
+    Examples
+    --------
+    >>> within(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]), centred=True)
+    array([[120.,  35.]])
+    >>> within(Bounds(row_norm=1.0), np.array([[3.0, 4.0]]), centred=True).round(6)
+    array([[0.6, 0.8]])
+    """
+    scaling, limit = _scaling(bounds, X.shape[1], centred=centred), bounds.row_norm
+    if sp.issparse(X):
+        _check_zeros(scaling)
+        X = sp.csr_array(X, dtype=np.float64, copy=True)
+        X.sum_duplicates()
+        rows, half = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), np.ones(1)
+        if scaling is not None:
+            low, high, _, half = (values[X.indices] for values in scaling)
+            X.data = np.clip(X.data, low, high)
+        if limit is not None:
+            X.data = X.data / half
+            shorten_sparse(X.data, rows, X.shape, limit)
+            X.data = X.data * half
+        return X
+    if scaling is None:
+        X = np.array(X, dtype=np.float64)
+        assert limit is not None
+        shorten(X, limit)
+        return X
+    low, high, centre, half = scaling
+    X = np.clip(X, low, high, dtype=np.float64)
+    if limit is not None:
+        X = (X - centre) / half
+        shorten(X, limit)
+        X = X * half + centre
+    return X
+
+
+def _scaling(
+    bounds: Bounds, n_features: int, *, centred: bool
+) -> tuple[Array, Array, Array, Array] | None:
+    """Return low, high, centre and half width of every feature, if there are ranges."""
+    ranges = bounds.ranges(n_features)
+    if ranges is None:
+        return None
+    low, high = np.array(ranges).T
+    outside = (low > 0.0) | (high < 0.0)
+    centre = np.where(outside & centred, 0.5 * low + 0.5 * high, 0.0)
+    half = np.where(centre != 0.0, 0.5 * high - 0.5 * low, np.maximum(abs(low), abs(high)))
+    return low, high, centre, np.maximum(half, 1e-300)
+
+
+def _check_zeros(scaling: tuple[Array, ...] | None) -> None:
+    if scaling is not None and ((scaling[0] > 0.0) | (scaling[1] < 0.0)).any():
+        raise Incompatible(
+            "Sparse rows need feature ranges that contain 0, otherwise no zero stays zero. "
+            "Declare ranges that contain 0, or pass dense rows."
+        )
 
 
 def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:

@@ -53,6 +53,7 @@ class Fitted:
     intercept_: Any
     guarantee_: Guarantee
     algorithm_: str
+    bounds_: Bounds
     n_features_in_: int
     classes_: Any
 
@@ -98,9 +99,10 @@ class PrivateEstimator(Fitted, Portable):
         return self._completed(replace(Bounds.of(self.bounds), names=None), n_features)
 
     def _bounds_of(self, X: Any) -> Bounds:
-        """Return what is declared about the columns that were just read, in their order."""
+        """Return and note the bounds of the columns that were just read, in their order."""
         names = getattr(self, "feature_names_in_", None)
-        return self._completed(Bounds.of(self.bounds).in_order(names), X.shape[1])
+        self.bounds_ = self._completed(Bounds.of(self.bounds).in_order(names), X.shape[1])
+        return self.bounds_
 
     def _completed(self, bounds: Bounds, n_features: int) -> Bounds:
         """Fill what is undeclared with fixed public defaults, and say so."""

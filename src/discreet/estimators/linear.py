@@ -14,7 +14,7 @@ from discreet.accounting import Budget
 from discreet.accounting.events import Composed
 from discreet.algorithms import Algorithm, Plan, Problem, choose
 from discreet.checks import nonnegative, positive, truth
-from discreet.data import ArraySource
+from discreet.data import ArraySource, within
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, promising_little
 from discreet.estimators.classes import read_classes
@@ -70,6 +70,8 @@ class LinearModel(PrivateEstimator):
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         X = read_rows(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        # New rows are cut like those the model was fitted to: it knows nothing of others.
+        X = within(self.bounds_, X, centred=bool(np.any(self.intercept_ != 0.0)))
         return np.asarray(self._product(X) + self.intercept_, dtype=np.float64)
 
     def _product(self, X: Any) -> Any:

@@ -40,7 +40,8 @@ COMMON = """
         Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
     bounds
         Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
-        labels are clipped to them; they are never read from the data.
+        labels are clipped to them, new rows too; they are never read from the
+        data.
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows

@@ -64,7 +64,7 @@ class Portable(Seedless):
     """An estimator that can be saved and loaded."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
-    _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_")
+    _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "bounds_")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -134,7 +134,8 @@ class Portable(Seedless):
         count = integer("n_features_in_", self.n_features_in_)
         held = np.asarray(getattr(self, self._arrays[0]), dtype=np.float64)
         fits = [held.shape[-1:] == (count,), np.isfinite(held).all()]
-        fits.append(isinstance(self.algorithm_, str))
+        fits += [isinstance(self.algorithm_, str), isinstance(self.bounds_, Bounds)]
+        self.bounds_.ranges(count)
         if hasattr(self, "fit_intercept"):
             intercept = np.asarray(self.intercept_, dtype=np.float64)
             fits += [intercept.shape == held.shape[:-1], np.isfinite(intercept).all()]

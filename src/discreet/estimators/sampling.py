@@ -135,6 +135,7 @@ class Quantiles(FittedQuantiles, Portable):
                 UndeclaredBounds,
             )
             bounds = replace(bounds, features=DEFAULT_LABEL)
+        self.bounds_ = bounds
         ranges = bounds.ranges(n_features)
         assert ranges is not None
         return ranges

@@ -15,7 +15,7 @@ from discreet.accounting.guarantee import remarks
 from discreet.errors import InvalidParameter
 from discreet.report.attack import best_guess, detection_rate, odds_factor
 from discreet.report.wording import render
-from discreet.types import NEIGHBOURS, Bounds
+from discreet.types import NEIGHBOURS
 
 FORMAT = "discreet-card"
 FALSE_ALARMS = 0.01
@@ -109,8 +109,8 @@ def _model_facts(model: Any) -> dict[str, Any]:
         "estimator": type(model).__name__,
         "algorithm": model.algorithm_,
         "n_features": int(model.n_features_in_),
-        # Ranges in the order of the columns, which may not be the order they were declared in.
-        "bounds": Bounds.of(model.bounds).in_order(names).to_dict(),
+        # As they were at the fit, in the order of the columns.
+        "bounds": model.bounds_.to_dict(),
     }
     if hasattr(model, "classes_"):
         facts["n_classes"] = len(model.classes_)
