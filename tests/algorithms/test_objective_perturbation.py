@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from discreet.accounting import GAMMA_MODES, MODES, Budget, gamma_scale, gaussian_multiplier
+from discreet.accounting import GAMMA_MODES, MODES, Budget, gamma_scale
 from discreet.accounting.strength import WORTH
 from discreet.algorithms import (
     Localization,
@@ -153,12 +153,23 @@ def test_amp_vector() -> None:
 
 
 def test_the_output_noise_needs_the_factor_two() -> None:
-    # A solver that leans one way on D and the other way on D' moves 2 tolerance / strength.
+    """A solver that leans one way on one data set and the other way on its neighbour is hidden."""
     plan = ObjectivePerturbation().plan(problem(), Budget(1.0, 1e-5))
-    reach = plan.tolerance / plan.strength
-    multiplier = gaussian_multiplier(plan.output.epsilon, plan.output.delta)
-    assert plan.noise.scale >= 2 * reach * multiplier
-    assert reach * multiplier < plan.noise.scale  # half of it would not cover the distance
+    rows = plan.problem.bound(ArraySource(np.full((4, 1), np.nan), Y))  # all blank, no curvature
+    tilt, w = 3.0, {}
+    for side in (-1.0, 1.0):
+        w[side] = np.array([(side * plan.tolerance - tilt) / plan.strength])
+        gradient = rows.gradient(Logistic(), w[side]) + plan.strength * w[side] + tilt
+        assert abs(gradient[0]) == pytest.approx(plan.tolerance)  # so the point is certified
+    apart, epsilon = float(w[1.0][0] - w[-1.0][0]), plan.output.epsilon
+
+    def delta(scale: float) -> float:
+        mu = apart / scale
+        upper, lower = (stats.norm.cdf(s * mu / 2 - epsilon / mu) for s in (1, -1))
+        return float(upper - math.exp(epsilon) * lower)
+
+    assert 0.9 * plan.output.delta < delta(plan.noise.scale) <= plan.output.delta
+    assert delta(plan.noise.scale / 2) > plan.output.delta
 
 
 def test_row_weights_scale_noise_and_strength() -> None:
