@@ -7,6 +7,7 @@
     ├── MissingBound     (ValueError)   noise needs a bound that was not declared
     ├── Incompatible     (ValueError)   parts that cannot work together, with the reason
     ├── InvalidData      (ValueError)   rows that fail the public schema
+    │   └── NotNumbers   (TypeError)    cells that are no numbers at all
     ├── BudgetTooSmall   (ValueError)   no valid calibration at this epsilon and delta
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
@@ -36,6 +37,10 @@ class Incompatible(DiscreetError, ValueError):
 
 class InvalidData(DiscreetError, ValueError):
     """The rows do not fit the public schema."""
+
+
+class NotNumbers(InvalidData, TypeError):
+    """Cells are objects of which no number can be made."""
 
 
 class BudgetTooSmall(DiscreetError, ValueError):

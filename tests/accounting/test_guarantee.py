@@ -184,6 +184,25 @@ def test_bad_json_is_refused(change: dict[str, Any]) -> None:
         Guarantee.from_dict(values)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"secure": "no"},
+        {"secure": 0},
+        {"theorem": 1},
+        {"unit": None},
+        {"assumptions": "rows are clipped"},
+        {"assumptions": [1]},
+        {"kind": "ex-post", "reserved": 2.0},
+        {"kind": "ex-post", "reserved": [2.0]},
+    ],
+    ids=str,
+)
+def test_json_of_other_types_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter):
+        Guarantee.from_dict(guarantee().to_dict() | change)
+
+
 def test_invalid_guarantees_are_refused() -> None:
     for change in ({"neighbours": "x"}, {"kind": "x"}, {"epsilon": math.inf}, {"event": 3}):
         with pytest.raises(InvalidParameter):

@@ -171,6 +171,7 @@ EDITS = {
     "a negative epsilon": with_value(-1.0, "guarantee", "epsilon"),
     "a smaller epsilon": with_value(0.99, "guarantee", "epsilon"),
     "a smaller delta": with_value(9e-7, "guarantee", "delta"),
+    "a security in words": with_value("no", "guarantee", "secure"),
     "an event of its own": with_value({"event": "none"}, "guarantee", "event"),
     **{
         f"noise of {m:g}": with_value({"event": "gaussian", "multiplier": m}, "guarantee", "event")

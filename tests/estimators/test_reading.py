@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import traceback
 import warnings
 from typing import Any
@@ -67,6 +68,9 @@ BAD: dict[str, tuple[Any, Any]] = {
     "a missing label": (X, [None, *Y[1:]]),
     "labels of two types": (X, np.array(["Ada Lovelace", *Y[1:]], dtype=object)),
     "days": (np.datetime64("2000-01-01") + np.arange(2 * ROWS).reshape(ROWS, 2), Y),
+    "a mapping": ({"a": X[:, 0], "Ada Lovelace": X[:, 1]}, Y),
+    "bytes as labels": (X, np.where(Y == 0, b"Ada Lovelace", b"271828")),
+    "three dimensions": (np.full((ROWS, 2, 2), 271828.0), Y),
 }
 
 
@@ -112,10 +116,28 @@ def test_rows_are_not_counted_where_there_is_no_column() -> None:
     with pytest.raises(InvalidData, match="0 feature") as caught:
         read_rows(PrivateRidge(), np.empty((8317, 0)))
     assert "8317" not in str(caught.value)
+    assert str(caught.value).startswith("X has no columns")
+
+
+class Table:
+    """What numpy and this library see of a pyarrow table."""
+
+    def __init__(self, *columns: Any) -> None:
+        self.columns = [np.asarray(column) for column in columns]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.stack([np.asarray(column, dtype=dtype) for column in self.columns], axis=1)
 
 
 DAYS = pd.Series(pd.date_range("2000-01-01", periods=ROWS))
+DAY = datetime.date(2000, 1, 1)
 TEXT = pd.DataFrame({"a": X[:, 0], "b": "Ada", "c": "Lovelace", "d": Y == 0})
+NUMERALS = X.astype(str)
+PERIODS = pd.Series(pd.period_range("2000", periods=ROWS))
+INTERVALS = pd.Series(pd.interval_range(0, ROWS))
 
 ADVICE: dict[str, tuple[Any, Any, str]] = {
     "NaN": (spoilt(np.nan, float), Y, "^X has a missing or non-finite value .* fixed rule"),
@@ -129,13 +151,37 @@ ADVICE: dict[str, tuple[Any, Any, str]] = {
     "nothing but days": (pd.DataFrame({"a": DAYS}), Y, "^X holds dates or durations"),
     "days in polars": (pl.DataFrame({"a": list(DAYS)}), Y, "^X holds dates or durations"),
     "days as labels": (X, DAYS, "^y holds dates or durations"),
-    "text": (TEXT, Y, r"Encode other columns; X\.dtypes and y\.dtype tell which"),
+    "days in a table": (Table(X[:, 0], DAYS), Y, "^X holds dates or durations"),
+    "days in lists": ([[np.datetime64(DAY)]] * ROWS, Y, "^X holds dates or durations"),
+    "days among numbers": ([[1.0, DAY]] * ROWS, Y, "^X holds dates or durations"),
+    "a day": (spoilt(DAY), Y, "^X holds dates or durations"),
+    "a time stamp": (spoilt(DAYS[0]), Y, "^X holds dates or durations"),
+    "a time of day": (spoilt(datetime.time(12)), Y, "^X holds dates or durations"),
+    "a duration": (spoilt(pd.Timedelta(days=1)), Y, "^X holds dates or durations"),
+    "periods": (PERIODS.to_frame(), Y, "^X holds dates or durations"),
+    "days as labels in a list": (X, [DAY] * ROWS, "^y holds dates or durations"),
+    "periods as labels": (X, PERIODS, "^y holds dates or durations"),
+    "intervals": (INTERVALS.to_frame(), Y, "must be a real number.*data frame of numbers"),
+    "a mapping": ({"a": X[:, 0]}, Y, "must be a real number.*data frame of numbers"),
+    "mappings": ([{"a": 1.0}] * ROWS, Y, "must be a real number.*data frame of numbers"),
+    "text": (TEXT, Y, r"^X .* holds text; X\.dtypes .*encode other text by a fixed rule"),
+    "numerals": (NUMERALS, Y, r"^X .* holds text; .*numbers with X\.astype"),
+    "numerals as bytes": (X.astype("S"), Y, "^X .* holds text"),
+    "numerals as objects": (NUMERALS.astype(object), Y, "^X .* holds text"),
+    "a numeral": (spoilt("1.5"), Y, "^X .* holds text"),
+    "numerals in a frame": (pd.DataFrame(NUMERALS, dtype="string"), Y, "^X .* holds text"),
+    "numerals as categories": (pd.DataFrame(NUMERALS, dtype="category"), Y, "^X .* holds text"),
+    "numerals in polars": (pl.DataFrame(NUMERALS), Y, "^X .* holds text"),
+    "numerals in a table": (Table(X[:, 0], NUMERALS[:, 1]), Y, "^X .* holds text"),
+    "numerals in lists": (NUMERALS.tolist(), Y, "^X .* holds text"),
+    "numerals as labels": (X, NUMERALS[:, 0].astype(object), "^y .* holds text"),
+    "three dimensions": (np.zeros((ROWS, 2, 2)), Y, "^Expected 2D array"),
     "text as labels": (X, ["Ada"] * ROWS, "^y must hold real numbers only, and it holds text"),
     "text as labels in polars": (X, pl.Series(["Ada"] * ROWS), "^y must hold real numbers only"),
     "numbers and text as labels": (X, [1.0, *["Ada"] * (ROWS - 1)], "labels differ in type"),
     "a mask": (np.ma.masked_array(X), Y, r"^X is a masked array.*X\.filled"),
     "masked labels": (X, np.ma.masked_array(Y), r"^y is a masked array.*y\.filled"),
-    "text in polars": (pl.DataFrame(TEXT.to_dict("list")), Y, r"Encode other columns; X\.dtypes"),
+    "text in polars": (pl.DataFrame(TEXT.to_dict("list")), Y, r"^X .* holds text; X\.dtypes"),
     "sparse without zeros": (
         pd.DataFrame(X).astype(pd.SparseDtype(float)),
         Y,
@@ -153,6 +199,23 @@ def test_refusals_give_advice_of_this_library(case: str) -> None:
     assert "shape=" not in str(caught.value)
 
 
+NUMBERS: dict[str, Any] = {
+    "objects": X.astype(object),
+    "lists": X.tolist(),
+    "a list of rows": list(X),
+    "a frame": pd.DataFrame(X),
+    "a frame of objects": pd.DataFrame(X).astype(object),
+    "a frame of nullable numbers": pd.DataFrame(X).astype("Float64"),
+    "polars": pl.DataFrame(X),
+    "a table": Table(*X.T),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_numbers_are_read_however_they_are_held(case: str) -> None:
+    np.testing.assert_array_equal(read_rows(PrivateRidge(), NUMBERS[case], dtype=np.float64), X)
+
+
 def test_a_cell_of_text_does_not_tell_its_column() -> None:
     said = set()
     for column in ("a", "b"):
@@ -168,7 +231,7 @@ def test_a_cell_of_text_does_not_tell_its_column() -> None:
 def test_a_cell_that_is_no_number_does_not_tell_its_type(cell: Any) -> None:
     rows = X.astype(object)
     rows[3, 0] = cell
-    with pytest.raises((InvalidData, TypeError)) as caught:
+    with pytest.raises(InvalidData) as caught:
         read_rows(PrivateRidge(), rows, Y)
     assert not any(word in str(caught.value) for word in ("dict", "Timestamp", "NAType"))
 
@@ -217,3 +280,90 @@ def test_columns_of_one_name_are_told_so() -> None:
 def test_a_median_of_a_series_is_told_about_columns() -> None:
     with pytest.raises(InvalidData, match="Expected 2D array"):
         discreet.PrivateMedian(bounds=Bounds(features=(-1, 1))).fit(pd.Series(X[:, 0]))
+
+
+@pytest.mark.parametrize("labels", [DAYS, [DAY] * ROWS, PERIODS], ids=["stamps", "days", "periods"])
+def test_days_are_no_classes(labels: Any) -> None:
+    with pytest.raises(InvalidData, match=r"^y holds dates or durations"):
+        discreet.PrivateLinearSVC(bounds=Bounds(features=(-1, 1))).fit(X, labels)
+
+
+@pytest.mark.parametrize("kind", ["S", object, list])
+def test_bytes_are_no_classes(kind: Any) -> None:
+    labels = np.array([b"no", b"yes"], dtype="S")[Y]
+    given = list(labels) if kind is list else labels.astype(kind)
+    with pytest.raises(InvalidData, match=r"^y holds bytes.*Decode"):
+        discreet.PrivateLinearSVC(bounds=Bounds(features=(-1, 1))).fit(X, given)
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_classes_that_look_like_names_or_numbers_must_be_declared(kind: Any) -> None:
+    rows, labels = np.zeros((102, 1)), np.repeat(np.arange(51), 2).astype(kind)
+    bounds = Bounds(features=(-1, 1))
+    with pytest.raises(InvalidData, match=r"more than 50 different labels.*Bounds\(classes="):
+        discreet.PrivateLogisticRegression(bounds=bounds).fit(rows, labels)
+    with pytest.warns(discreet.UndeclaredBounds, match="classes"):
+        discreet.PrivateLogisticRegression(bounds=bounds).fit(rows[:100], labels[:100])
+    declared = Bounds(features=(-1, 1), classes=tuple(np.unique(labels).tolist()))
+    assert len(discreet.PrivateLogisticRegression(bounds=declared).fit(rows, labels).classes_) == 51
+
+
+SCORED: dict[str, Any] = {
+    "text": np.where(Y == 0, "Ada Lovelace", "1"),
+    "text as objects": np.where(Y == 0, "Ada Lovelace", "1").astype(object),
+    "two types": np.array(["Ada Lovelace", *Y[1:]], dtype=object),
+    "bytes": np.where(Y == 0, b"Ada Lovelace", b"1"),
+    "days": DAYS,
+    "one label less": Y[:-1],
+    "two columns": np.column_stack([Y, Y]),
+    "a missing label": np.where(Y == 0, np.nan, 271828.0),
+}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [model for model in estimators() if hasattr(model, "score")],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("case", SCORED)
+def test_no_score_tells_about_the_rows(model: Any, case: str) -> None:
+    model.fit(X, Y)
+    with pytest.raises(InvalidData) as caught:
+        model.score(X, SCORED[case])
+    report = traceback.TracebackException.from_exception(caught.value, limit=0)
+    said = "".join(report.format(chain=True))
+    assert not [secret for secret in SECRETS if secret in said]
+
+
+@pytest.mark.parametrize("kind", [PrivateRidge, discreet.PrivateLinearSVC])
+@pytest.mark.parametrize(
+    "weights", [np.ones(ROWS - 1), ["Ada Lovelace"] * ROWS, np.full(ROWS, np.nan), 1.0]
+)
+def test_weights_of_a_score_are_read_here_too(kind: Any, weights: Any) -> None:
+    model = kind(bounds=Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))).fit(X, Y)
+    with pytest.raises(InvalidData, match=r"^sample_weight must be"):
+        model.score(X, Y, sample_weight=weights)
+
+
+def test_labels_of_another_type_cannot_be_scored() -> None:
+    model = discreet.PrivateLinearSVC(bounds=Bounds(features=(-1, 1), classes=("no", "yes")))
+    model.fit(X, np.where(Y == 0, "no", "yes"))
+    with pytest.raises(InvalidData, match=r"^y holds labels of another type"):
+        model.score(X, Y)
+
+
+def test_scores_are_those_of_scikit_learn() -> None:
+    from sklearn.metrics import accuracy_score, r2_score
+
+    frame, weights = pd.DataFrame(X, columns=["a", "b"]), np.arange(ROWS)
+    bounds = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
+    for kind, score in ((PrivateRidge, r2_score), (discreet.PrivateLinearSVC, accuracy_score)):
+        model = kind(bounds=bounds).fit(frame, Y)
+        found = model.predict(frame)
+        assert model.score(frame, list(Y)) == score(Y, found)
+        assert model.score(frame, Y, weights) == score(Y, found, sample_weight=weights)
+    assert model.score(frame, Y + 5) == 0.0  # labels never seen are wrong, not refused
+
+
+def test_what_predicts_nothing_has_no_score() -> None:
+    assert not hasattr(PrivateGeometricMedian(), "score")

@@ -22,7 +22,7 @@ from discreet import (
     UndeclaredBounds,
     load,
 )
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, WeakBudget
 from discreet.estimators.sampling import draw_quantile, quantile_scale
 from discreet.noise import Seeded
 from discreet.samplers import PiecewiseLinear
@@ -149,3 +149,14 @@ def test_a_range_beyond_float64_is_refused() -> None:
 def test_an_epsilon_beyond_meaning_is_refused(epsilon: float) -> None:
     with pytest.raises(InvalidParameter, match="epsilon must lie between"):
         PrivateMedian(epsilon=epsilon, bounds=Bounds(features=(0, 1))).fit(np.ones((9, 1)))
+
+
+@pytest.mark.filterwarnings("default::discreet.errors.WeakBudget")
+@pytest.mark.parametrize("kind", [PrivateMedian, PrivateQuantile])
+def test_a_weak_budget_is_warned_of(kind: type[PrivateMedian | PrivateQuantile]) -> None:
+    bounds, rows = Bounds(features=(0, 1)), np.zeros((20, 1))
+    with pytest.warns(WeakBudget, match=f"{kind.__name__}: epsilon = 60"):
+        kind(epsilon=60.0, bounds=bounds).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(epsilon=50.0, bounds=bounds).fit(rows)

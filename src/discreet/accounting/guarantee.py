@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
-from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, usable_epsilon
+from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.types import NEIGHBOURS, Neighbours
 
@@ -181,12 +181,19 @@ class Guarantee:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", nonnegative("epsilon", self.epsilon))
         object.__setattr__(self, "delta", nonnegative("delta", self.delta))
+        object.__setattr__(self, "secure", truth("secure", self.secure))
+        if not isinstance(self.assumptions, list | tuple):
+            raise InvalidParameter("assumptions must be a list of texts.")
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        if not all(isinstance(t, str) for t in (self.theorem, self.unit, *self.assumptions)):
+            raise InvalidParameter("theorem, unit and every assumption must be text.")
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         one_of("kind", self.kind, ("ex-ante", "ex-post"))
         if not isinstance(self.event, Event):
             raise InvalidParameter("event must have rdp, delta and to_dict.")
         if self.reserved is not None:
+            if not isinstance(self.reserved, list | tuple) or len(self.reserved) != 2:
+                raise InvalidParameter("reserved must be an epsilon and a delta, or None.")
             epsilon, delta = (nonnegative("reserved", r) for r in self.reserved)
             object.__setattr__(self, "reserved", (epsilon, delta))
             if self.kind != "ex-post" or self.epsilon > epsilon or self.delta > delta:
@@ -285,8 +292,6 @@ class Guarantee:
                 f"A guarantee has fields {sorted(expected)}. Got {sorted(given)} instead."
             )
         given["event"] = event_from_dict(given["event"])
-        if given["reserved"] is not None:
-            given["reserved"] = tuple(given["reserved"])
         return cls(**given)
 
     def __str__(self) -> str:

@@ -7,20 +7,24 @@ weights in the user's units together with the guarantee they carry.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
 from discreet.checks import integer
 from discreet.errors import WeakBudget
 from discreet.estimators.persistence import Portable
-from discreet.estimators.reading import read_rows
+from discreet.estimators.reading import check_scored, read_rows, read_weights
 from discreet.types import Array, Bounds, Neighbours
 
 DEFAULT_LABEL = (-3.0, 3.0)
@@ -46,6 +50,15 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def warn_of_budget(owner: str, budget: Budget, rows: int | None = None) -> None:
+    """Warn of a budget that protects little.
+
+    >>> warn_of_budget("Model", Budget(1.0, 1e-6), 5000)
+    """
+    for remark in budget.remarks(rows):
+        warn_caller(f"{owner}: {remark}", WeakBudget)
+
+
 class Fitted:
     """What a fit leaves behind."""
 
@@ -69,6 +82,14 @@ class PrivateEstimator(Fitted, Portable):
     random_state: Any = None
 
     _labels: ClassVar[str]
+    score: ClassVar[Callable[..., float]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # scikit-learn's mixins stand before this class, so a method here would not be found.
+        score: Any = getattr(cls, "score", None)
+        if score in (ClassifierMixin.score, RegressorMixin.score):
+            cls.score = _discreet(score)
 
     # From configuration to a plan: no data here.
 
@@ -135,8 +156,7 @@ class PrivateEstimator(Fitted, Portable):
             integer("n_rows", self.n_rows)
         size = self.n_rows if self.neighbours == "add-remove" else n_rows
         size = None if size is None else integer("n_rows", size)
-        for remark in self._budget().remarks(size):
-            warn_caller(f"{type(self).__name__}: {remark}", WeakBudget)
+        warn_of_budget(type(self).__name__, self._budget(), size)
         return size
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
@@ -167,6 +187,23 @@ class PrivateEstimator(Fitted, Portable):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _discreet(score: Callable[..., float]) -> Callable[..., float]:
+    """Return the score of a mixin for labels that were read here first."""
+
+    @functools.wraps(score)
+    def checked(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        check_is_fitted(self)
+        # privacy: the messages of scikit-learn's metrics quote labels and count rows.
+        _, y = self._validated(X, y, reset=False)
+        if self._labels == "classes":
+            check_scored(y, self.classes_)
+        if sample_weight is not None:
+            sample_weight = read_weights(sample_weight, len(y))
+        return score(self, X, y, sample_weight)
+
+    return checked
 
 
 def promising_little(tags: Any) -> Any:

@@ -13,6 +13,9 @@ from discreet.types import Bounds
 
 LABELS_PUBLIC = "the set of labels is public"
 
+MOST_UNDECLARED = 50
+"""Most classes that are taken from the labels themselves."""
+
 
 def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return the classes in order, the labels as their numbers, and what is assumed.
@@ -35,6 +38,13 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     seen = np.unique(y)
     assumptions: tuple[str, ...] = ()
     if bounds.classes is None:
+        if len(seen) > MOST_UNDECLARED:
+            # privacy: labels that differ from row to row would be published with the model.
+            raise InvalidData(
+                f"y holds more than {MOST_UNDECLARED} different labels and bounds does not declare "
+                "classes. Labels seen become part of the model, and so many look like an "
+                "identifier or a number. Check y, or declare bounds=Bounds(classes=...)."
+            )
         classes, assumptions = seen, (LABELS_PUBLIC,)
         warn_caller(
             f"{owner}: bounds does not declare classes, so the set of labels seen in the data is "

@@ -7,15 +7,15 @@ gist is kept.
 
 from __future__ import annotations
 
-import re
 import warnings
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from discreet.errors import InvalidData
+from discreet.errors import InvalidData, NotNumbers
 
 _HARMLESS = (
     "Input ",
@@ -26,6 +26,8 @@ _HARMLESS = (
     "This ",  # ... estimator requires y to be passed
 )
 """How messages begin that hold no value and no number of rows."""
+
+_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 _MISSING = (
     "{} has a missing or non-finite value (NaN or infinity). Fill it by a fixed rule, not one "
@@ -45,10 +47,18 @@ _UNLIKE = (
     "are held as objects. Give every row a label, all of one type."
 )
 
+# scikit-learn's checks ask for the words after the colon, and the shape may count secret rows.
+_NO_COLUMN = (
+    "X has no columns, and how many rows is not told: 0 feature(s) (shape=(, 0)) while a minimum "
+    "of 1 is required. Pass at least one column."
+)
+
 _GISTS = {
     "Input X contains": _MISSING.format("X"),
     "Input y contains": _MISSING.format("y"),
     "Found array with 0 sample": "X has no rows. Pass at least one.",
+    "Found array with 0 feature": _NO_COLUMN,
+    "Found array with dim": _TWO,
     "Complex data": "Complex data not supported. X must hold real numbers only.",
     "Expected 2D": _TWO,
     "Expected a 2-dimensional": _TWO,
@@ -66,7 +76,18 @@ _OTHERWISE = (
     "X and y must hold real numbers only, in arrays of one shape. Encode other columns; X.dtypes "
     "and y.dtype tell which are of no number type."
 )
-_TEXT = "y must hold real numbers only, and it holds text. Turn it into numbers."
+_TEXT = {
+    "X": "X must hold real numbers only, and it holds text; X.dtypes of a data frame tells which "
+    "columns are of no number type. Numbers written as text become numbers with X.astype(float); "
+    "encode other text by a fixed rule, such as one column per declared category.",
+    "y": "y must hold real numbers only, and it holds text. Turn it into numbers.",
+}
+_BYTES = "y holds bytes, and labels are text or numbers. Decode them, as label.decode() does."
+# In words that scikit-learn's checks look for.
+_OBJECTS = (
+    "Every cell of an argument must be a real number, not a string, an interval or another object. "
+    "Pass an array or a data frame of numbers."
+)
 _MASKED = (
     "{0} is a masked array, and masked cells would count. Pass a plain one, such as "
     "{0}.filled(value), filled by a fixed rule."
@@ -88,7 +109,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     >>> from discreet import PrivateRidge
     >>> read_rows(PrivateRidge(), [["name of a patient"]])
     Traceback (most recent call last):
-    discreet.errors.InvalidData: X and y must hold real numbers only, ...
+    discreet.errors.InvalidData: X must hold real numbers only, and it holds text; ...
     """
     if options.get("reset", True):
         # privacy: weights of one fit must never stand beside the guarantee of another.
@@ -97,10 +118,6 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     for name, given in zip("Xy", rows, strict=False):
         if isinstance(given, np.ma.MaskedArray):
             raise InvalidData(_MASKED.format(name))
-    for name, given in zip("Xy", numeric, strict=False):
-        # They would count nanoseconds, all beyond any range.
-        if any(map(_is_time, _types(given))):
-            raise InvalidData(_DATES.format(name))
     for given in rows[1:]:
         # numpy would turn all into text.
         if isinstance(given, list | tuple) and len({isinstance(v, str) for v in given}) > 1:
@@ -108,41 +125,85 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     try:
         # privacy: a sum over huge values overflows, and a warning would tell that there are some.
         with np.errstate(all="ignore"):
+            for name, given in zip("Xy", rows, strict=False):
+                _check_types(name, given, numeric=name == "X" or len(numeric) > 1)
             read = validate_data(estimator, *rows, **options)
+    except InvalidData:
+        raise
     except (ValueError, TypeError, OverflowError) as error:
         said = str(error)
         for start, gist in _GISTS.items():
             if said.startswith(start):
                 raise InvalidData(gist) from None
-        if said.startswith("Found array with "):
-            # privacy: the shape counts rows, which may be secret even where there is no column.
-            raise InvalidData(re.sub(r"shape=\(\d+", "shape=(", said)) from None
         if said.startswith("float() argument must be "):
             # privacy: the original names the type of one cell.
-            raise TypeError("float() argument must be a string or a real number") from None
+            raise NotNumbers(_OBJECTS) from None
         if said.startswith(_HARMLESS):
             raise
         # privacy: the original message may quote rows.
         raise InvalidData(_OTHERWISE) from None
     if len(numeric) > 1:
         if read[1].dtype.kind not in "biuf":
-            raise InvalidData(_TEXT)
+            raise InvalidData(_OTHERWISE)
         if not np.isfinite(read[1]).all():
             # A None among objects passes as finite and turns into NaN afterwards.
             raise InvalidData(_MISSING.format("y"))
     return read
 
 
-def _types(data: Any) -> list[Any]:
-    """Return the types of the columns of a data frame, or the one type of an array."""
-    found: Any = getattr(data, "dtypes", getattr(data, "dtype", None))
-    return list(found) if hasattr(found, "__iter__") else [found]
+def read_weights(weights: Any, n_rows: int) -> Any:
+    """Return the weights of rows that are scored, one finite number per row.
+
+    >>> read_weights([1, 2], 2)
+    array([1., 2.])
+    """
+    try:
+        read = np.asarray(weights, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        read = np.empty(0)
+    if read.shape != (n_rows,) or not np.isfinite(read).all():
+        # privacy: the shapes would count rows.
+        raise InvalidData("sample_weight must be a 1d array with one finite number per row.")
+    return read
 
 
-def _is_time(kind: Any) -> bool:
-    if hasattr(kind, "is_temporal"):  # polars
-        return bool(kind.is_temporal())
-    return getattr(kind, "kind", "") in ("M", "m")
+def _check_types(name: str, data: Any, *, numeric: bool) -> None:
+    """Refuse what would be turned into numbers without anybody having asked for it."""
+    types = _types(data)
+    # They would count nanoseconds, all beyond any range.
+    if any(issubclass(t, _TIMES) or t.__name__ == "Period" for t in types):
+        raise InvalidData(_DATES.format(name))
+    if numeric and any(issubclass(t, str | bytes) for t in types):
+        raise InvalidData(_TEXT[name])
+    if any(issubclass(t, bytes) for t in types):
+        raise InvalidData(_BYTES)
+
+
+def _types(data: Any) -> set[type]:
+    """Return the types of the cells of an array, a data frame or nested lists."""
+    if isinstance(data, list | tuple):
+        found = set(map(type, data))
+        if all(issubclass(t, str | bytes) or not hasattr(t, "__len__") for t in found):
+            return found
+        return set[type]().union(*map(_types, data))
+    if hasattr(data, "columns"):
+        return set[type]().union(*map(_types, _columns(data)))
+    declared: Any = getattr(data, "dtype", None)
+    if getattr(declared, "kind", "O") == "O":
+        data = np.asarray(data)
+        if data.dtype == object:
+            return set(map(type, data.flat))
+        declared = data.dtype
+    return {declared.type}
+
+
+def _columns(frame: Any) -> Any:
+    """Return the columns of a data frame."""
+    if hasattr(frame, "get_columns"):  # polars
+        return frame.get_columns()
+    if hasattr(frame, "items"):  # pandas
+        return [column for _, column in frame.items()]
+    return frame.columns  # pyarrow
 
 
 def check_labels(y: Any) -> None:
@@ -161,3 +222,16 @@ def check_labels(y: Any) -> None:
         if str(error).startswith("Unknown label type: continuous"):
             raise
         raise InvalidData(_UNLIKE) from None
+
+
+def check_scored(y: Any, classes: Any) -> None:
+    """Refuse labels that cannot be compared with the classes of a model.
+
+    >>> check_scored(np.array(["no", "maybe"]), np.array(["no", "yes"]))
+    """
+    check_labels(y)
+    if (np.asarray(y).dtype.kind in "biuf") != (np.asarray(classes).dtype.kind in "biuf"):
+        raise InvalidData(
+            "y holds labels of another type than the classes of this model: text and numbers "
+            "cannot be compared. Pass labels as those it was fitted on."
+        )

@@ -12,12 +12,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.accounting import BoundedRange, Composed, Guarantee
+from discreet.accounting import BoundedRange, Budget, Composed, Guarantee
 from discreet.algorithms.base import SIDE_CHANNELS
 from discreet.algorithms.oscillation import MOST_ROWS
-from discreet.checks import between, one_of, usable_epsilon
+from discreet.checks import between, one_of
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.base import DEFAULT_LABEL, SCHEMA_PUBLIC, UndeclaredBounds, warn_caller
+from discreet.estimators.base import (
+    DEFAULT_LABEL,
+    SCHEMA_PUBLIC,
+    UndeclaredBounds,
+    warn_caller,
+    warn_of_budget,
+)
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.noise import Randomness, as_randomness
@@ -102,7 +108,9 @@ class Quantiles(FittedQuantiles, Portable):
         quantile = between("quantile", self.quantile, 0.0, 1.0)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         ranges = self._ranges(X.shape[1])
-        share = usable_epsilon("epsilon", self.epsilon) / X.shape[1]
+        budget = Budget(self.epsilon)
+        warn_of_budget(type(self).__name__, budget)
+        share = budget.epsilon / X.shape[1]
         random = as_randomness(self.random_state)
         # privacy: a row holding anything unreadable is blank as a whole.
         X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
@@ -157,7 +165,8 @@ class PrivateQuantile(Quantiles):
 
     Columns share the budget equally. The expected excess of the summed pinball
     loss of a column is at most its range times ``max(q, 1 - q)`` over its
-    epsilon, whatever the data is.
+    epsilon, whatever the data is. A row with a missing value (NaN) in any
+    column counts for nothing in all of them, and nothing tells so.
 
     Parameters
     ----------
@@ -197,6 +206,9 @@ class PrivateQuantile(Quantiles):
 
 class PrivateMedian(Quantiles):
     """The median of every column, with pure epsilon-privacy.
+
+    A row with a missing value (NaN) in any column counts for nothing in all of
+    them, and nothing tells so.
 
     Parameters
     ----------
