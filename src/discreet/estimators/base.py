@@ -7,16 +7,13 @@ weights in the user's units together with the guarantee they carry.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
@@ -82,14 +79,6 @@ class PrivateEstimator(Fitted, Portable):
     random_state: Any = None
 
     _labels: ClassVar[str]
-    score: ClassVar[Callable[..., float]]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # scikit-learn's mixins stand before this class, so a method here would not be found.
-        score: Any = getattr(cls, "score", None)
-        if score in (ClassifierMixin.score, RegressorMixin.score):
-            cls.score = _discreet(score)
 
     # From configuration to a plan: no data here.
 
@@ -179,6 +168,15 @@ class PrivateEstimator(Fitted, Portable):
         )
         return X, y
 
+    def _scored(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
+        """Return labels and weights of rows that are scored, read here first."""
+        check_is_fitted(self)
+        # privacy: the messages of scikit-learn's metrics quote labels and count rows.
+        _, y = self._validated(X, y, reset=False)
+        if self._labels == "classes":
+            check_scored(y, self.classes_)
+        return y, None if weights is None else read_weights(weights, len(y))
+
     def _seal(self, guarantee: Guarantee, *assumptions: str) -> Guarantee:
         return replace(guarantee, assumptions=(*guarantee.assumptions, SCHEMA_PUBLIC, *assumptions))
 
@@ -187,23 +185,6 @@ class PrivateEstimator(Fitted, Portable):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _discreet(score: Callable[..., float]) -> Callable[..., float]:
-    """Return the score of a mixin for labels that were read here first."""
-
-    @functools.wraps(score)
-    def checked(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        check_is_fitted(self)
-        # privacy: the messages of scikit-learn's metrics quote labels and count rows.
-        _, y = self._validated(X, y, reset=False)
-        if self._labels == "classes":
-            check_scored(y, self.classes_)
-        if sample_weight is not None:
-            sample_weight = read_weights(sample_weight, len(y))
-        return score(self, X, y, sample_weight)
-
-    return checked
 
 
 def promising_little(tags: Any) -> Any:

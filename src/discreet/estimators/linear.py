@@ -195,6 +195,11 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; that of rows which were fitted is not covered by the guarantee."""
+        y, weights = self._scored(X, y, sample_weight)
+        return float(super().score(X, y, weights))
+
 
 class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Linear regressors."""
@@ -228,6 +233,11 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """Return the prediction for every row, in the label's units."""
         return self._scores(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2; that of rows which were fitted is not covered by the guarantee."""
+        y, weights = self._scored(X, y, sample_weight)
+        return float(super().score(X, y, weights))
 
     def __sklearn_tags__(self) -> Any:
         # The two hundred rows of scikit-learn's checks promise no good score at epsilon 1.
