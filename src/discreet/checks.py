@@ -17,6 +17,9 @@ from discreet.errors import InvalidParameter
 LEAST_EPSILON, MOST_EPSILON = 1e-30, 1e12
 """Beyond these a budget cannot be meant, and squares of noise would overflow or vanish."""
 
+LEAST_SIZE, MOST_SIZE = 1e-50, 1e50
+"""Beyond these squares of products of lengths would overflow or vanish."""
+
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -50,6 +53,21 @@ def usable_epsilon(name: str, value: object) -> float:
         raise InvalidParameter(
             f"{name} must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}: less asks for more "
             f"noise than float64 holds, and more protects nothing. Got {number!r} instead."
+        )
+    return number
+
+
+def moderate(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is a length that can be squared and multiplied.
+
+    >>> moderate("row_norm", 1)
+    1.0
+    """
+    number = positive(name, value)
+    if not LEAST_SIZE <= number <= MOST_SIZE:
+        raise InvalidParameter(
+            f"{name} must lie between {LEAST_SIZE:g} and {MOST_SIZE:g}: squares and products of "
+            f"other numbers do not fit into float64. Got {number!r} instead."
         )
     return number
 
@@ -103,8 +121,8 @@ def between(name: str, value: object, low: float, high: float) -> float:
     return number
 
 
-def integer(name: str, value: object, minimum: int = 1) -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``minimum``.
+def integer(name: str, value: object, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return ``value`` as an int if it is a whole number within these limits.
 
     >>> integer("n_features", 3)
     3
@@ -113,6 +131,8 @@ def integer(name: str, value: object, minimum: int = 1) -> int:
         raise InvalidParameter(
             f"{name} must be a whole number of at least {minimum}. Got {_shown(value)} instead."
         )
+    if maximum is not None and int(value) > maximum:
+        raise InvalidParameter(f"{name} must be at most {maximum:,}. Got {_shown(value)} instead.")
     return int(value)
 
 

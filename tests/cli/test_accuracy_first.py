@@ -52,6 +52,22 @@ def test_model_survives_a_picture_that_fails(folder, run, monkeypatch):
     load("model.json")
 
 
+def test_an_interruption_tells_what_is_left(folder, run, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for place, said in (
+        ("discreet.AccuracyFirst.fit", "no model was written. The run cost at most the last"),
+        ("discreet.cli.accuracy_first._write", "model.json may be incomplete"),
+        ("discreet.cli.accuracy_first.path_plot", "the model is in model.json; its guarantee"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, interrupted)
+            code, _, err = run(f"{EASY} --quiet --plot path.png")
+        assert code == 130
+        assert err.startswith(f"discreet: interrupted: {said}")
+
+
 @pytest.mark.parametrize("spell", ["--plot path.png", "--plot path.xyz", "--plot path"])
 def test_picture_that_cannot_be_drawn_is_refused_before_the_data_is_read(
     folder, run, monkeypatch, spell

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from discreet import load
 
 
@@ -42,3 +44,10 @@ def test_demo_without_matplotlib_says_so_and_goes_on(folder, run, monkeypatch):
 def test_bad_settings_are_refused(folder, run):
     assert run("demo --fits 0")[0] == 1
     assert run("demo --epsilon 0 --fits 1")[0] == 1
+
+
+@pytest.mark.parametrize("place", ["data.csv", "data.csv/demo"])
+def test_a_file_in_the_place_of_the_folder_is_refused(folder, run, place):
+    code, out, err = run(f"demo --out {place}")
+    assert (code, out) == (1, "")
+    assert "Pass another folder, e.g. --out demo" in err

@@ -190,6 +190,11 @@ def replaced(old, new):
         (replaced('["office", "field"]', '["office", "office"]'), "declares a category twice"),
         (replaced('["office", "field"]', '["office", 1]'), "all text or all numbers"),
         (replaced("[columns]", "row_norm = -1\n[columns]"), "row_norm must be finite"),
+        (replaced("[columns]", "row_norm = 1e80\n[columns]"), "row_norm must lie between"),
+        (
+            replaced("[columns]", 'neighbours = "add-remove"\nn_rows = 10000000000000\n[columns]'),
+            "n_rows must be at most",
+        ),
         (replaced("[columns]", 'neighbours = "add-remove"\n[columns]'), "n_rows = ..."),
         (replaced("[columns]", 'missing = "drop"\n[columns]'), "missing must be one of"),
         (replaced("rich =", 'missing = "blank"\nrich ='), "'missing' stands below [columns]"),
@@ -248,6 +253,36 @@ def test_refusals_are_one_clean_line(folder, run, damage, message):
     assert err.count("\n") == 1
     assert out == ""
     assert not (folder / "model.json").exists()
+
+
+def test_a_cell_may_be_too_long(folder, run, rows):
+    rows[2][0] = "x" * 200_000
+    save(folder / "data.csv", rows)
+    code, _, err = run(FIT)
+    assert code == 1
+    assert "a quotation mark is not closed" in err
+    assert "or a cell is longer than 131,072 characters" in err
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "written"),
+    [
+        ("discreet.cli.table.read_blocks", "no model was written. If rows had been read", False),
+        ("discreet.PrivateLogisticRegression.fit", "no model was written. If rows", False),
+        ("discreet.cli.fit.write_json", "model.json may be incomplete, and the budget", False),
+        ("discreet.report.card_text", "the model is in model.json, and the budget is", True),
+    ],
+)
+def test_an_interruption_tells_what_is_left(folder, run, monkeypatch, place, said, written):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, interrupted)
+    code, out, err = run(f"{FIT} --card card.txt --quiet")
+    assert (code, out) == (130, "")
+    assert err.startswith(f"discreet: interrupted: {said}")
+    assert err.count("\n") == 1
+    assert (folder / "model.json").exists() == written
 
 
 def test_a_column_may_have_the_name_of_a_key(folder, run, rows):

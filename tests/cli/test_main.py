@@ -48,6 +48,7 @@ def test_main_help_names_every_verb_and_the_exit_codes(capsys):
     out = capsys.readouterr().out
     assert all(f"    {verb}" in out for verb in VERBS)
     assert "exit codes:" in out
+    assert "130  interrupted" in out
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,33 @@ def test_messages_of_other_libraries_are_withheld(monkeypatch, capsys):
     monkeypatch.setenv("DISCREET_DEBUG", "1")
     with pytest.raises(ValueError, match="could not convert"):
         main(["card", "model.json"])
+
+
+def test_an_interrupted_command_says_so_in_one_line(monkeypatch, capsys):
+    def interrupted(args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(card, "run", interrupted)
+    assert main(["card", "model.json"]) == 130
+    assert capsys.readouterr().err == "discreet: interrupted: the command did not finish.\n"
+
+
+def test_imports_may_be_interrupted():
+    code = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from discreet.cli.main import main
+sys.exit(main(["card", "model.json"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr == "discreet: interrupted: the command did not finish.\n"
 
 
 def test_command_is_installed():

@@ -3,6 +3,7 @@
 import pytest
 
 from discreet import Bounds, PrivateLogisticRegression
+from discreet.errors import Incompatible
 
 PLAN = "plan --rows 20000 --features 12 --epsilon 1 --row-norm 1"
 SCHEMA = "plan --schema schema.toml --target rich --rows 9 --epsilon 1"
@@ -46,6 +47,9 @@ def test_without_a_bound_of_its_own_a_plan_shows_the_second_best(run):
     ).plan(12, 2000)
     assert f" {plan.expected_excess / 2000:.3g} (+) " in shown
     assert shown.endswith("noisy-gradient")
+    (fact,) = (line for line in out.splitlines() if line.startswith("expected excess"))
+    bound = f"no bound is known; objective perturbation: {plan.expected_excess:.6g} (+)"
+    assert fact.endswith(bound)
     assert "(+) what objective perturbation would promise" in out
     _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1 --delta 0")
     assert "(+)" not in out
@@ -88,10 +92,13 @@ def test_weak_budgets_are_cautioned_about(run):
     ("line", "message"),
     [
         ("plan --rows 10 --epsilon 1", "--features and --row-norm are needed"),
-        ("plan --rows 0 --features 2 --row-norm 1 --epsilon 1", "n_rows must be a whole number"),
-        ("plan --rows 10 --features 2 --row-norm 0 --epsilon 1", "row_norm must be finite"),
+        ("plan --rows 0 --features 2 --row-norm 1 --epsilon 1", "--rows must be a whole number"),
+        ("plan --rows 10 --features 2 --row-norm 0 --epsilon 1", "--row-norm must be finite"),
         ("plan --rows 10 --features 2 --row-norm 1 --epsilon 0", "epsilon must be finite"),
-        ("plan --rows 9 --features 2 --row-norm 1 --epsilon 1 --classes 1", "two different"),
+        (
+            "plan --rows 9 --features 2 --row-norm 1 --epsilon 1 --classes 1",
+            "--classes must be a whole",
+        ),
         ("plan --schema schema.toml --rows 9 --epsilon 1", "--target is not set"),
         (f"{SCHEMA} --row-norm 1", "--row-norm does not go with --schema"),
         (f"{SCHEMA} --features 3", "--features does not go with --schema"),
@@ -104,6 +111,44 @@ def test_refusals(folder, run, line, message):
     code, _, err = run(line)
     assert code == 1
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--norm-guess 1e300", "--norm-guess must lie between"),
+        ("--norm-guess 1e-300", "--norm-guess must lie between"),
+        ("--row-norm 1e80", "--row-norm must lie between"),
+        ("--rows 99999999999999999999999", "--rows must be at most 1,000,000,000,000"),
+        ("--features 99999999999999", "--features must be at most 100,000,000"),
+        ("--classes 100000000", "--classes must be at most 10,000"),
+        ("--features 90000000 --classes 3", "--features times --classes must be at most"),
+    ],
+)
+def test_sizes_that_cannot_be_meant_are_refused_by_name(run, option, said):
+    code, out, err = run(f"{PLAN} {option}")
+    assert (code, out) == (1, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("model", ["logistic", "svm", "ridge", "huber", "elastic-net"])
+def test_sizes_at_their_limits_are_planned_or_refused_in_words(run, model):
+    largest = "--rows 1000000000000 --features 100000000"
+    for options in ("--norm-guess 1e50 --row-norm 1e50", "--norm-guess 1e-50 --row-norm 1e-50"):
+        for rest in ("", "--epsilon 1e-30 --delta 0", largest):
+            code, out, err = run(f"{PLAN} --model {model} {options} {rest}")
+            assert "unexpected" not in err
+            assert bool(out) == (code == 0)
+
+
+def test_nothing_is_printed_before_a_failure(run, monkeypatch):
+    def broken(*args):
+        raise Incompatible("late")
+
+    monkeypatch.setattr("discreet.cli.cautions.cautions", broken)
+    code, out, err = run(f"{PLAN} --algorithm objective-perturbation")
+    assert (code, out) == (1, "")
+    assert "late" in err
 
 
 def test_a_size_that_differs_from_the_declared_one_is_refused(folder, run):

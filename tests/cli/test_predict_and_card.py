@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -67,6 +70,35 @@ def test_unreadable_rows_are_refused_or_left_empty(folder, run, rows):
     lines = predictions(folder / "p.csv")
     assert lines[2] == ["", "", ""]
     assert all(line[0] in ("no", "yes") for line in lines[3:])
+
+
+@pytest.mark.parametrize("cell", ["4_1", "\u0664\u0661"])
+def test_numbers_are_read_as_in_a_fit(fitted, run, rows, cell):
+    rows[3][1] = cell
+    text = "\n".join(",".join(row) for row in rows) + "\n"
+    (fitted / "new.csv").write_text(text, encoding="utf-8")
+    code, _, err = run("predict model.json new.csv --out p.csv")
+    assert code == 1
+    assert "Column 'age' has a cell that is missing or not a finite number" in err
+
+
+def test_any_terminal_can_show_a_card(folder, rows):
+    (folder / "schema.toml").write_text(
+        (folder / "schema.toml").read_text().replace("age", '"größe"'), encoding="utf-8"
+    )
+    rows[0][1] = "größe"
+    text = "\n".join(",".join(row) for row in rows) + "\n"
+    (folder / "data.csv").write_text(text, encoding="utf-8")
+    fit = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out modèle.json"
+    for line in (fit, "card modèle.json"):
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", *line.split()],
+            env=os.environ | {"PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0
+    assert b"column gr\\xf6\\xdfe" in done.stdout
 
 
 def test_card_as_text_and_json(fitted, run):

@@ -29,6 +29,13 @@ def test_a_cell_is_encoded_alone_as_among_others(column):
     assert np.isnan(together[-1]).all()
 
 
+@pytest.mark.parametrize("cell", ["1_0", "\u0661\u0662", "\uff11", "1\u0660"])
+@pytest.mark.parametrize("column", [Numeric("a", (0.0, 20.0)), Categorical("a", (1, 10, 12))])
+def test_only_plain_digits_make_a_number(column, cell):
+    assert np.isnan(column.encode([cell])).all()
+    assert not np.isnan(column.encode(["\u00a010 "])).any()  # spaces of any kind are ignored
+
+
 def test_blocks_of_any_size_give_the_same_rows(tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     lines = ["a,b,t", "0.1,x,0", "", "0.2,,1.0", "0.3", "z,y,1", '0.5,"x",2', "0.6,y,1"]

@@ -95,7 +95,11 @@ def add(verbs: Any) -> None:
     shown.add_argument(
         "--progress", action="store_true", help="show the levels even if stderr is no terminal"
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(
+        run=run,
+        interrupted="no model was written. The run cost at most the last level shown; if none "
+        "was, count --max-epsilon as spent.",
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -161,7 +165,9 @@ def run(args: argparse.Namespace) -> None:
     if released:  # before anything that may fail: the budget is spent
         if blanks:
             model.estimator_.set_params(neighbours="zero-out", n_rows=None)
+        args.interrupted = f"{args.out} may be incomplete. Count --max-epsilon as spent."
         _write(args.out, model, {"schema": schema.to_dict(), "target": args.target})
+        args.interrupted = f"the model is in {args.out}; its guarantee says what was spent."
         progress(f"model written to {args.out}")
     print(model.summary_)
     print(model.guarantee_)

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.cli.files import say, write_json
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Schema
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidParameter
 
 RANGES = {
     "worst radius": (5, 30),
@@ -92,7 +92,13 @@ def run(args: argparse.Namespace) -> None:
     integer("fits", args.fits)
     for epsilon in args.epsilon:
         Budget(epsilon, DELTA)  # refuses a bad one before anything is made
-    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InvalidParameter(
+            f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
+            "e.g. --out demo."
+        ) from None
     data = load_breast_cancer()
     columns = [list(data.feature_names).index(name) for name in RANGES]
     X, X_test, y, y_test = train_test_split(

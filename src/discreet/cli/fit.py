@@ -62,7 +62,10 @@ def add(verbs: Any) -> None:
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_seed(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    parser.set_defaults(run=run)
+    parser.set_defaults(
+        run=run,
+        interrupted="no model was written. If rows had been read, count the budget as spent.",
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -98,7 +101,9 @@ def run(args: argparse.Namespace) -> None:
     else:
         model.fit(X, y)
     declared = schema.to_dict()
+    args.interrupted = f"{args.out} may be incomplete, and the budget is spent."
     write_json(args.out, model.to_dict() | {"schema": declared, "target": args.target})
+    args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     if args.card is not None:
         args.card.write_text(card_text(model, schema=declared), encoding="utf-8")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 
 from discreet import __version__
-from discreet.cli import accuracy_first, card, demo, fit, plan, predict
-from discreet.cli.parser import Parser
 from discreet.errors import DiscreetError, WeakBudget
 
 _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
@@ -27,6 +27,7 @@ exit codes:
   0  done
   1  refused or failed; one line on stderr says why and what to do
   2  the command line was wrong
+  130  interrupted; one line on stderr says what a fit has written and spent
 
 messages and progress name columns and settings, never values of the data.
 """
@@ -46,24 +47,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     ...       "--epsilon", "-1", "--row-norm", "1"])
     1
     """
-    parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
-    parser.add_argument("--version", action="version", version=f"discreet {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for module in (demo, plan, fit, accuracy_first, predict, card):
-        module.add(verbs)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names of columns may not fit the terminal's encoding; no model fails over that.
+            stream.reconfigure(errors="backslashreplace")
+    arguments = argparse.Namespace(interrupted="the command did not finish.")
     try:
-        arguments = parser.parse_args(argv)
-    except SystemExit as leave:
-        return int(leave.code or 0)
-    try:
+        _parse(argv, arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakBudget)  # said as a caution
             arguments.run(arguments)
         sys.stdout.flush()
+    except SystemExit as leave:
+        return int(leave.code or 0)
     except BrokenPipeError:
         # The reader of our output left, as head does; nothing more can be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        return _fail(f"interrupted: {arguments.interrupted}", 130)
     except DiscreetError as error:
         return _fail(f"{type(error).__name__}: {error}")
     except OSError as error:
@@ -81,6 +83,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _fail(message: str) -> int:
+def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
+    # Imported here, so that an interruption of what takes long is caught.
+    from discreet.cli import accuracy_first, card, demo, fit, plan, predict
+    from discreet.cli.parser import Parser
+
+    parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"discreet {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
+    for module in (demo, plan, fit, accuracy_first, predict, card):
+        module.add(verbs)
+    parser.parse_args(argv, arguments)
+
+
+def _fail(message: str, code: int = 1) -> int:
     print(f"discreet: {message}", file=sys.stderr)
-    return 1
+    return code

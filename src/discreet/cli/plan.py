@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+from discreet.checks import integer, moderate
 from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget
-from discreet.cli.schema import Categorical, Schema
+from discreet.cli.schema import Categorical, Schema, row_count
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.types import NEIGHBOURS, Bounds
 
@@ -18,6 +20,11 @@ FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 SECOND_BEST = "(+)"
 """Marks a bound of another algorithm than the chosen one."""
+
+MOST_WEIGHTS, MOST_CLASSES = 10**8, 10**4
+"""Beyond these a plan takes minutes or more memory than there is, and no fit would end."""
+
+_UNKNOWN = "no bound is known"
 
 _EPILOG = """\
 examples:
@@ -75,6 +82,9 @@ def run(args: argparse.Namespace) -> None:
     from discreet.cli.cautions import cautions
 
     budget = Budget(args.epsilon, args.delta)
+    row_count("--rows", args.rows)
+    if args.norm_guess is not None:
+        moderate("--norm-guess", args.norm_guess)
     bounds, n_features, classes, neighbours = _public_facts(args)
     model = build(
         args.model,
@@ -88,32 +98,43 @@ def run(args: argparse.Namespace) -> None:
         norm_guess=args.norm_guess,
     )
     plan = model.plan(n_features, args.rows)
-    print(f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n")
+    # Printed at the end: a refusal on the way leaves no half of an answer.
+    lines = [f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n"]
     fits = model._fits(len(bounds.classes or ()))[1] if classes else 1
     if fits > 1:
-        print(
+        lines.append(
             f"plan of one of {fits} fits, one class against the rest; together epsilon "
             f"{args.epsilon:g}, delta {args.delta:g}\n"
         )
-    print(describe(plan))
-    print("\nwhat epsilon buys\n")
+    lines += [_described(describe(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
-    print("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
+    lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
     table = []
     for factor in FACTORS:
         model.set_params(epsilon=factor * args.epsilon)
         table.append(_row(model, n_features, args.rows, chosen=factor == 1.0))
-    print("\n".join(table))
-    print("\n* this plan. Noise scales of different algorithms do not compare; errors do.")
+    lines += table
+    lines.append("\n* this plan. Noise scales of different algorithms do not compare; errors do.")
     if any(SECOND_BEST in row for row in table):
-        print(
+        lines.append(
             f"{SECOND_BEST} what objective perturbation would promise: no bound is known for this\n"
             "  algorithm, which was taken because it usually does better at such sizes."
         )
     if fits > 1:
-        print(f"Epsilon is that of all {fits} fits together; the other columns are about one fit.")
-    for caution in cautions(budget, args.rows):
-        print(f"\n{caution}")
+        lines.append(
+            f"Epsilon is that of all {fits} fits together; the other columns are about one fit."
+        )
+    lines += [f"\n{caution}" for caution in cautions(budget, args.rows)]
+    print("\n".join(lines))
+
+
+def _described(text: str, model: Any, plan: Any, n_features: int) -> str:
+    """Name the bound of another algorithm where the plan has none of its own."""
+    excess, mark = _excess(model, plan, n_features)
+    if not mark:
+        return text
+    other = f"{_UNKNOWN}; objective perturbation: {excess:.6g}{mark}"
+    return re.sub(rf"(?m)^(expected excess .*){_UNKNOWN}$", rf"\g<1>{other}", text)
 
 
 def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
@@ -124,30 +145,26 @@ def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
     facts = plan.facts()
     noise = next((v for k, v in facts.items() if "noise scale" in k), math.nan)
     strength = facts.get("strength", 0.0)
-    said = _error(plan.expected_excess / rows)
-    if said is None and model.algorithm == "auto":
-        said = _second_best(model, n_features, rows)
-    said = said or "no bound is known"
+    excess, mark = _excess(model, plan, n_features)
+    said = f"{excess / rows:.3g}{mark}" if math.isfinite(excess) else _UNKNOWN
     return (
         f"{model.epsilon:9.3g}{'*' if chosen else ' '} {noise:12.4g}  {strength:10.4g}  "
         f"{said:<25}  {facts['algorithm']}"
     )
 
 
-def _error(excess: float) -> str | None:
-    return f"{excess:.3g}" if math.isfinite(excess) else None
-
-
-def _second_best(model: Any, n_features: int, rows: int) -> str | None:
-    """Return what objective perturbation would promise, where it applies."""
+def _excess(model: Any, plan: Any, n_features: int) -> tuple[float, str]:
+    """Return the bound of a plan, or what objective perturbation would promise, and its mark."""
     from sklearn.base import clone
 
+    if math.isfinite(plan.expected_excess) or model.algorithm != "auto":
+        return plan.expected_excess, ""
     other = clone(model).set_params(algorithm="objective-perturbation")
     try:
-        bound = _error(other.plan(n_features, rows).expected_excess / rows)
-    except (BudgetTooSmall, Incompatible):
-        return None
-    return None if bound is None else f"{bound} {SECOND_BEST}"
+        bound = other.plan(n_features, model.n_rows).expected_excess
+    except (BudgetTooSmall, Incompatible, InvalidParameter):
+        return math.inf, ""
+    return bound, f" {SECOND_BEST}" if math.isfinite(bound) else ""
 
 
 def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
@@ -182,9 +199,13 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
     classes = (args.model or "logistic") in CLASSIFIERS
     if args.classes is not None and not classes:
         raise Incompatible(f"--classes does not go with --model {args.model}, a regression.")
+    integer("--features", args.features, maximum=MOST_WEIGHTS)
     count = 2 if args.classes is None else args.classes
+    integer("--classes", count, minimum=2, maximum=MOST_CLASSES)
+    if count > 2:
+        integer("--features times --classes", args.features * count, maximum=MOST_WEIGHTS)
     bounds = Bounds(
-        row_norm=args.row_norm,
+        row_norm=moderate("--row-norm", args.row_norm),
         classes=tuple(range(count)) if classes else None,
         label=None if classes else (-1.0, 1.0),
     )

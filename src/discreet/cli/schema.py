@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.checks import integer, one_of, positive
+from discreet.checks import integer, moderate, one_of
 from discreet.cli.parser import suggestion
 from discreet.errors import InvalidParameter
 from discreet.types import NEIGHBOURS, Array, Bounds, Interval, interval
 
 MISSING = ("refuse", "blank")
+MOST_ROWS = 10**12
+"""Beyond this float64 is too coarse for sums over rows."""
+
 _KEYS = ("neighbours", "missing", "row_norm", "n_rows", "columns")
 
 
@@ -168,8 +171,8 @@ class Schema:
             columns=tuple(_column(name, facts) for name, facts in columns.items()),
             neighbours=one_of("neighbours", content.get("neighbours", "zero-out"), NEIGHBOURS),
             missing=one_of("missing", content.get("missing", "refuse"), MISSING),
-            row_norm=_optional(positive, "row_norm", content),
-            n_rows=_optional(integer, "n_rows", content),
+            row_norm=_optional(moderate, "row_norm", content),
+            n_rows=_optional(row_count, "n_rows", content),
         )
         if schema.missing == "blank" and schema.neighbours == "replace-one":
             raise InvalidParameter(
@@ -254,6 +257,11 @@ def _column(name: str, facts: Any) -> Column:
     return Categorical(name, categories)
 
 
+def row_count(name: str, value: object) -> int:
+    """Return ``value`` as an int if it is a number of rows that can be planned for."""
+    return integer(name, value, maximum=MOST_ROWS)
+
+
 def _optional(check: Any, key: str, content: Mapping[str, Any]) -> Any:
     return None if content.get(key) is None else check(key, content[key])
 
@@ -263,7 +271,11 @@ def _text(cell: str | None) -> str | None:
 
 
 def _number(cell: str | None) -> float:
+    text = "" if cell is None else cell.strip()
+    # Python reads 1_0 and digits of other scripts as numbers; no other reader of CSV does.
+    if "_" in text or not text.isascii():
+        return math.nan
     try:
-        return math.nan if cell is None else float(cell)
+        return float(text)
     except ValueError:
         return math.nan

@@ -96,7 +96,8 @@ def _text_blocks(path: Path, names: Sequence[str]) -> Iterator[list[tuple[str | 
         # privacy: the original message may quote the line it stopped at
         raise InvalidData(
             f"{path} cannot be read as comma-separated text: perhaps a quotation mark is not "
-            "closed or stands inside a cell. Save it as CSV again."
+            "closed or stands inside a cell, or a cell is longer than "
+            f"{csv.field_size_limit():,} characters. Correct it and save it as CSV again."
         ) from None
 
 
