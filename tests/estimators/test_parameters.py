@@ -58,3 +58,21 @@ def test_a_bad_parameter_is_named_also_where_it_is_not_needed(model: Any, named:
 def test_ranges_are_declared_by_names_that_are_text() -> None:
     with pytest.raises(InvalidParameter, match=r"bounds\.features takes names"):
         discreet.Bounds(features={0: (0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (discreet.PrivateRidge, "clip"),
+        (discreet.PrivateRidge, "norm_guess"),
+        (discreet.PrivateHuberRegressor, "threshold"),
+        (discreet.PrivateLasso, "radius"),
+        (discreet.PrivateSGDClassifier, "clip"),
+        (discreet.PrivateLinearSVC, "norm_guess"),
+        (discreet.PrivateSGDRegressor, "alpha"),
+    ],
+)
+def test_settings_too_large_to_be_squared_are_refused_in_words(kind, name):
+    bounds = discreet.Bounds(row_norm=1.0, classes=(0, 1), label=(-1, 1))
+    with pytest.raises(InvalidParameter, match=f"{name} must lie between"):
+        kind(bounds=bounds, **{name: 1e300}).plan(3, 100)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
-from discreet.checks import integer
+from discreet.checks import MOST_SIZE, integer, moderate
 from discreet.errors import WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
@@ -102,7 +102,12 @@ class PrivateEstimator(Fitted, Portable):
         return self._plan(self._problem(bounds, n_features, n_rows), budget)
 
     def _budget(self) -> Budget:
-        return Budget(self.epsilon, self.delta)
+        """Return the budget, once no setting is too large to be squared and multiplied."""
+        budget = Budget(self.epsilon, self.delta)
+        for name, value in self.get_params(deep=False).items():
+            if name != "epsilon" and isinstance(value, float) and abs(value) > MOST_SIZE:
+                moderate(name, abs(value))
+        return budget
 
     def _declared_bounds(self, n_features: int) -> Bounds:
         """Return what is declared about columns, whatever their order."""
