@@ -102,11 +102,11 @@ class PrivateEstimator(Fitted, Portable):
         return self._plan(self._problem(bounds, n_features, n_rows), budget)
 
     def _budget(self) -> Budget:
-        """Return the budget, once no setting is too large to be squared and multiplied."""
         budget = Budget(self.epsilon, self.delta)
         for name, value in self.get_params(deep=False).items():
-            if name != "epsilon" and isinstance(value, float) and abs(value) > MOST_SIZE:
-                moderate(name, abs(value))
+            # Refused here in words, and not by an overflow somewhere in a plan.
+            if isinstance(value, float) and abs(value) > MOST_SIZE:
+                moderate(name, value)
         return budget
 
     def _declared_bounds(self, n_features: int) -> Bounds:
