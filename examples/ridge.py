@@ -1,5 +1,7 @@
 """Ridge regression on public diabetes data: what a larger epsilon buys."""
 
+from statistics import mean
+
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import train_test_split
@@ -29,7 +31,9 @@ plan = PrivateRidge(epsilon=1.0, delta=1e-5, bounds=bounds).plan(n_features=10, 
 for name, value in plan.facts().items():
     print(f"{name}: {value}")
 
-for epsilon in (1.0, 3.0, 10.0):
-    model = PrivateRidge(epsilon=epsilon, delta=1e-5, bounds=bounds).fit(X_fit, y_fit)
-    print(f"epsilon {epsilon:4g}: R2 {model.score(X_test, y_test):.2f}")
-print(f"not private:  R2 {Ridge().fit(X_fit, y_fit).score(X_test, y_test):.2f}")
+# Noise makes single fits vary, so this averages ten. On sensitive data every fit is paid for.
+for epsilon in (0.3, 1.0, 3.0, 10.0):
+    model = PrivateRidge(epsilon=epsilon, delta=1e-5, bounds=bounds)
+    scores = [model.fit(X_fit, y_fit).score(X_test, y_test) for _ in range(10)]
+    print(f"epsilon {epsilon:4g}: mean R2 {mean(scores):.2f}")
+print(f"not private:       R2 {Ridge(alpha=1e-3).fit(X_fit, y_fit).score(X_test, y_test):.2f}")
