@@ -14,14 +14,16 @@ import platform
 import subprocess
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from environments import interpreter
-from methods import METHODS, Method
+from methods import METHODS, OURS, TRIED, Method
 from peers.newton import minimise
 from problems import PROBLEMS, Problem, data_directory
 
@@ -88,6 +90,11 @@ def by_setting(rows: list[Row]) -> dict[str, list[Row]]:
 def mean(rows: list[Row], key: str) -> float:
     """Return the mean of one field."""
     return float(np.mean([row[key] for row in rows]))
+
+
+def standard_error(rows: list[Row], key: str) -> float:
+    """Return the standard error of that mean."""
+    return float(np.std([row[key] for row in rows], ddof=1) / np.sqrt(len(rows)))
 
 
 def measure(method: Method, problem: Problem, data: Path, optimum: float) -> Row:
@@ -176,12 +183,18 @@ def summarise(directory: Path) -> list[Row]:
         if not path.exists():
             continue
         result = json.loads(path.read_text())
-        one = one_setting(result["rows"])
+        fits, default = result["rows"], []
+        if key == TRIED:
+            # What is tried besides the default, whose own fits are not run twice.
+            default = json.loads((directory / f"{name}.discreet.json").read_text())["rows"]
+            fits = [row for row in fits if "steps" in row["setting"]]
+        one = one_setting(fits + default)
         for epsilon in EPSILONS:
-            rows = [row for row in result["rows"] if row["epsilon"] == epsilon]
-            groups = by_setting(rows)
+            groups = by_setting([row for row in fits if row["epsilon"] == epsilon])
             full = max(map(len, groups.values()), default=0)
             groups = {s: g for s, g in groups.items() if len(g) == full}
+            groups |= by_setting([row for row in default if row["epsilon"] == epsilon])
+            rows = [row for row in fits + default if row["epsilon"] == epsilon]
             line: Row = {"problem": name, "method": key, "title": METHODS[key].title}
             line |= {"relation": METHODS[key].relation, "delta": METHODS[key].delta}
             line |= {"epsilon": epsilon, "seeds": full}
@@ -190,9 +203,10 @@ def summarise(directory: Path) -> list[Row]:
                 high = max(groups, key=lambda s: mean(groups[s], "accuracy"))
                 line |= {
                     "excess": mean(groups[low], "excess"),
-                    "excess_sd": float(np.std([r["excess"] for r in groups[low]], ddof=0)),
+                    "excess_se": standard_error(groups[low], "excess"),
                     "accuracy": mean(groups[high], "accuracy"),
-                    "accuracy_sd": float(np.std([r["accuracy"] for r in groups[high]], ddof=0)),
+                    "accuracy_se": standard_error(groups[high], "accuracy"),
+                    "accuracy_at_least_excess": mean(groups[low], "accuracy"),
                     "excess_of_median_setting": median_setting(rows),
                     "excess_of_one_setting": mean(by_setting(rows)[one], "excess"),
                     "seconds": float(np.median([r["seconds"] for r in groups[low]])),
@@ -246,16 +260,39 @@ def analyse(args: argparse.Namespace) -> None:
         for key in dict.fromkeys(line["method"] for line in lines):
             mine = [line for line in lines if line["method"] == key]
             cells = [
-                f"{c['accuracy']:.4f} / {c['excess']:.2g} / {c['seconds']:.2g} s"
+                f"{c['accuracy']:.4f} / {c['excess']:.3g} / {c['seconds']:.2g} s"
                 if "excess" in c
                 else "absent"
                 for c in mine
             ]
             text.append(f"| {mine[0]['title']} | {mine[0]['relation']} | {' | '.join(cells)} |")
-    names = list(dict.fromkeys(line["problem"] for line in table))
     text += [
         "",
+        "Mean test accuracy / mean excess empirical risk (its standard error) of the same fits, "
+        "those with the setting of least excess.",
+        *wide(table, one_model),
+        "",
         "Mean excess empirical risk, one setting for all budgets of a problem, in hindsight too.",
+        *wide(table, lambda line: f"{line['excess_of_one_setting']:.3g}"),
+        "",
+        "Where ours is behind a peer of the same relation: by how much (standard error).",
+        "",
+        *behind(table),
+    ]
+    (args.results / "table.md").write_text("\n".join(text) + "\n")
+    print("\n".join(text))
+
+
+def one_model(line: Row) -> str:
+    """Return both metrics of the fits with the least excess."""
+    excess, error = line["excess"], line["excess_se"]
+    return f"{line['accuracy_at_least_excess']:.4f} / {excess:.3g} ({error:.1g})"
+
+
+def wide(table: list[Row], show: Callable[[Row], str]) -> list[str]:
+    """Return a Markdown table of one line per method, with a column per problem and budget."""
+    names = list(dict.fromkeys(line["problem"] for line in table))
+    text = [
         "",
         "| method | " + " | ".join(f"{name}, eps {e:g}" for name in names for e in EPSILONS) + " |",
         "|---|" + "---|" * len(names) * len(EPSILONS),
@@ -263,13 +300,34 @@ def analyse(args: argparse.Namespace) -> None:
     for key in dict.fromkeys(line["method"] for line in table):
         mine = [line for line in table if line["method"] == key]
         found = {(line["problem"], line["epsilon"]): line for line in mine}
-        cells = [
-            f"{line['excess_of_one_setting']:.2g}" if "excess" in line else "-"
-            for line in (found.get((n, e), {}) for n in names for e in EPSILONS)
-        ]
-        text.append(f"| {mine[0]['title']}, {mine[0]['relation']} | {' | '.join(cells)} |")
-    (args.results / "table.md").write_text("\n".join(text) + "\n")
-    print("\n".join(text))
+        lines = (found.get((n, e), {}) for n in names for e in EPSILONS)
+        cells = " | ".join(show(line) if "excess" in line else "-" for line in lines)
+        text.append(f"| {mine[0]['title']}, {mine[0]['relation']} | {cells} |")
+    return text
+
+
+def behind(table: list[Row]) -> list[str]:
+    """Return a line for every cell in which a method of ours has the worse mean of a metric."""
+    lines = []
+    for ours, peer in product([line for line in table if "excess" in line], repeat=2):
+        cell = ("problem", "epsilon", "delta")
+        same = all(ours[key] == peer[key] for key in cell) and alike(ours) == alike(peer)
+        if not (same and ours["method"] in OURS and peer["method"] not in OURS):
+            continue
+        for metric, sign in (("excess", 1), ("accuracy", -1)):
+            loss = sign * (ours[metric] - peer[metric])
+            error = float(np.hypot(ours[f"{metric}_se"], peer[f"{metric}_se"]))
+            if loss > 0:
+                lines.append(
+                    f"- {ours['problem']}, eps {ours['epsilon']:g}, {metric}: {ours['title']}, "
+                    f"{ours['relation']}, behind {peer['title']} by {loss:.2g} ({error:.1g})"
+                )
+    return lines
+
+
+def alike(line: Row) -> bool:
+    """Return whether the constants are those of a replaced row."""
+    return bool(line["relation"] == "replace-one")
 
 
 # -- plot -----------------------------------------------------------------------------------------

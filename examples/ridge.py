@@ -36,4 +36,4 @@ for epsilon in (0.3, 1.0, 3.0, 10.0):
     model = PrivateRidge(epsilon=epsilon, delta=1e-5, bounds=bounds)
     scores = [model.fit(X_fit, y_fit).score(X_test, y_test) for _ in range(10)]
     print(f"epsilon {epsilon:4g}: mean R2 {mean(scores):.2f}")
-print(f"not private:       R2 {Ridge(alpha=1e-3).fit(X_fit, y_fit).score(X_test, y_test):.2f}")
+print(f"not private:  R2 {Ridge(alpha=1e-3).fit(X_fit, y_fit).score(X_test, y_test):.2f}")

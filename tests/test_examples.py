@@ -80,7 +80,7 @@ def test_links_lead_somewhere(page):
     ("example", "shows"),
     [
         ("logistic.py", ["epsilon = 1, delta = 1e-05 per row", r"test accuracy (0\.[6-9]|1\.00)"]),
-        ("ridge.py", ["gaussian noise scale", "epsilon   10: R2", "not private:  R2 0."]),
+        ("ridge.py", ["gaussian noise scale", "epsilon   10: mean R2 0.", "not private:  R2 0."]),
         ("search.py", ["4 fits of epsilon = 0.5 together", "delta = 4e-06", "chosen: "]),
     ],
 )

@@ -9,7 +9,7 @@ from discreet.algorithms import NoisyGradient
 
 
 def descent(setting, n):
-    """Return a descent that goes as far as the peer's; its length is then fitted.
+    """Return a descent that goes as far as the peer's; its length may then be fitted.
 
     Small batches are taken like the peer's, and full ones else.
     """
@@ -24,7 +24,7 @@ def descent(setting, n):
         clip=setting["clip"],
         rule="smooth",
         output="weighted",
-        looks=setting["steps"] // 25,
+        looks=setting["steps"] // 25 if setting["fitted"] else 0,
         **batches,
     )
 
