@@ -236,7 +236,7 @@ class NoisyGradientPlan(GradientSetting):
             theorem = "noisy gradient descent with gamma noise, basic composition"
         if self.config.hidden_state:
             theorem = HiddenState.theorem
-            assumptions += tuple(HiddenState.assumptions)
+            assumptions += HiddenState.assumptions
         return promise(self, self.event, theorem, *assumptions)
 
     # Accuracy.
