@@ -148,8 +148,10 @@ EDITS = {
     **{f"no {key}": without(key) for key in ("estimator", "parameters", "model", "guarantee")},
     **{
         f"no {key}": without("model", key)
-        for key in ("coef_", "intercept_", "classes_", "n_features_in_", "algorithm_")
+        for key in ("coef_", "intercept_", "classes_", "n_features_in_", "algorithm_", "bounds_")
     },
+    "bounds that declare nothing": with_value({"part": "Bounds"}, "model", "bounds_"),
+    "ranges of other columns": with_value([[0, 1]] * 3, "model", "bounds_", "features"),
     "no epsilon": without("guarantee", "epsilon"),
     "no event": without("guarantee", "event"),
     "an estimator that is a list": with_value([], "estimator"),

@@ -134,8 +134,8 @@ class Portable(Seedless):
         count = integer("n_features_in_", self.n_features_in_)
         held = np.asarray(getattr(self, self._arrays[0]), dtype=np.float64)
         fits = [held.shape[-1:] == (count,), np.isfinite(held).all()]
-        fits += [isinstance(self.algorithm_, str), isinstance(self.bounds_, Bounds)]
-        self.bounds_.ranges(count)
+        declared = (self.bounds_.row_norm, self.bounds_.ranges(count))
+        fits += [isinstance(self.algorithm_, str), declared != (None, None)]
         if hasattr(self, "fit_intercept"):
             intercept = np.asarray(self.intercept_, dtype=np.float64)
             fits += [intercept.shape == held.shape[:-1], np.isfinite(intercept).all()]
