@@ -189,7 +189,7 @@ def _types(data: Any) -> set[type]:
     if hasattr(data, "columns"):
         return set[type]().union(*map(_types, _columns(data)))
     declared: Any = getattr(data, "dtype", None)
-    if hasattr(declared, "is_numeric"):  # polars, whose text old versions cannot give to numpy
+    if hasattr(declared, "is_numeric"):  # polars, whose dates crash numpy in old versions
         return {float} if declared.is_numeric() else set(map(type, data.to_list()))
     if getattr(declared, "kind", "O") == "O":
         data = np.asarray(data)
