@@ -48,13 +48,8 @@ def usable_epsilon(name: str, value: object) -> float:
     >>> usable_epsilon("epsilon", 1)
     1.0
     """
-    number = positive(name, value)
-    if not LEAST_EPSILON <= number <= MOST_EPSILON:
-        raise InvalidParameter(
-            f"{name} must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}: less asks for more "
-            f"noise than float64 holds, and more protects nothing. Got {number!r} instead."
-        )
-    return number
+    why = "less asks for more noise than float64 holds, and more protects nothing"
+    return _limited(name, value, LEAST_EPSILON, MOST_EPSILON, why)
 
 
 def moderate(name: str, value: object) -> float:
@@ -63,11 +58,15 @@ def moderate(name: str, value: object) -> float:
     >>> moderate("row_norm", 1)
     1.0
     """
+    why = "squares and products of other numbers do not fit into float64"
+    return _limited(name, value, LEAST_SIZE, MOST_SIZE, why)
+
+
+def _limited(name: str, value: object, least: float, most: float, why: str) -> float:
     number = positive(name, value)
-    if not LEAST_SIZE <= number <= MOST_SIZE:
+    if not least <= number <= most:
         raise InvalidParameter(
-            f"{name} must lie between {LEAST_SIZE:g} and {MOST_SIZE:g}: squares and products of "
-            f"other numbers do not fit into float64. Got {number!r} instead."
+            f"{name} must lie between {least:g} and {most:g}: {why}. Got {number!r} instead."
         )
     return number
 
