@@ -20,6 +20,9 @@ LEAST_EPSILON, MOST_EPSILON = 1e-30, 1e12
 LEAST_SIZE, MOST_SIZE = 1e-50, 1e50
 """Beyond these squares of products of lengths would overflow or vanish."""
 
+MOST_ROWS, MOST_WEIGHTS = 10**12, 10**8
+"""Beyond these float64 is too coarse for sums over rows, and weights fill the memory."""
+
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -133,6 +136,24 @@ def integer(name: str, value: object, minimum: int = 1, maximum: int | None = No
     if maximum is not None and int(value) > maximum:
         raise InvalidParameter(f"{name} must be at most {maximum:,}. Got {_shown(value)} instead.")
     return int(value)
+
+
+def row_count(name: str, value: object) -> int:
+    """Return ``value`` as an int if it is a number of rows that can be planned for.
+
+    >>> row_count("n_rows", 100)
+    100
+    """
+    return integer(name, value, maximum=MOST_ROWS)
+
+
+def weight_count(name: str, value: object) -> int:
+    """Return ``value`` as an int if it is a number of weights that can be planned for.
+
+    >>> weight_count("n_features", 3)
+    3
+    """
+    return integer(name, value, maximum=MOST_WEIGHTS)
 
 
 def one_of(name: str, value: object, options: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.checks import finite, one_of, positive
+from discreet.checks import finite, moderate, one_of
 from discreet.errors import InvalidParameter
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -140,9 +140,9 @@ class Bounds:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        put("weight", positive("weight", self.weight))
+        put("weight", moderate("weight", self.weight))
         if self.row_norm is not None:
-            put("row_norm", positive("row_norm", self.row_norm))
+            put("row_norm", moderate("row_norm", self.row_norm))
         if self.label is not None:
             put("label", interval("label", self.label))
         if self.classes is not None:

@@ -58,7 +58,7 @@ def test_an_interruption_tells_what_is_left(folder, run, monkeypatch):
 
     for place, said in (
         ("discreet.AccuracyFirst.fit", "no model was written. The run cost at most the last"),
-        ("discreet.cli.accuracy_first._write", "model.json may be incomplete"),
+        ("discreet.cli.accuracy_first._write", "model.json may not have been written"),
         ("discreet.cli.accuracy_first.path_plot", "the model is in model.json; its guarantee"),
     ):
         with monkeypatch.context() as patch:

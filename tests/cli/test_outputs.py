@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.files import check_outputs, replacing
+from discreet.cli.files import check_outputs
 from discreet.errors import InvalidParameter
+from discreet.writing import write_json
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --quiet"
 FIRST = (
@@ -99,32 +100,8 @@ def test_checking_leaves_no_trace(tmp_path):
 def test_devices_are_written_to_and_not_replaced():
     null = Path(os.devnull)
     check_outputs(null, null, inputs=(null,))
-    with replacing(null) as file:
-        file.write("gone")
+    write_json(null, {})
     assert not null.is_file()
-
-
-def test_a_file_is_replaced_only_when_complete(tmp_path):
-    path, link = tmp_path / "out.csv", tmp_path / "link.csv"
-    path.write_text("old")
-    path.chmod(0o600)
-    link.symlink_to(path)
-
-    def interrupted():
-        with replacing(link) as file:
-            file.write("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "old"
-    with replacing(link) as file:
-        file.write("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert link.is_symlink()
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert {p.name for p in tmp_path.iterdir()} == {"out.csv", "link.csv"}
 
 
 def test_failed_predictions_leave_what_was_there(fitted, run, rows):

@@ -261,8 +261,8 @@ def test_refusals_name_the_parameter_and_no_data():
         Bounding.plan(Bounds(row_norm=1.0), 2, Logistic())
     with pytest.raises(InvalidParameter, match="2 classes"):
         Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1, 2)), 2, Logistic())
-    with pytest.raises(InvalidParameter, match="1e-100"):
-        Bounding.plan(Bounds(row_norm=1e-200, classes=(0, 1)), 2, Logistic())
+    with pytest.raises(InvalidParameter, match="intercept must lie between"):
+        Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic(), intercept=1e60)
     with pytest.raises(InvalidParameter, match="3 ranges"):
         Bounding.plan(Bounds(features=[(0, 1)] * 3, classes=(0, 1)), 2, Logistic())
     with pytest.raises(InvalidData, match="two dimensions"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -488,6 +490,8 @@ def test_values_that_are_not_finite(kind: type, bad: float) -> None:
         ({"algorithm": "sgd"}, "algorithm"),
         ({"algorithm": 7}, "algorithm"),
         ({"bounds": {"row_norm": 0.0}}, "row_norm"),
+        ({"bounds": {"row_norm": 1e-51}}, "row_norm must lie between"),
+        ({"bounds": {"row_norm": 1e100}}, "row_norm must lie between"),
         ({"bounds": {"norm": 1.0}}, "norm"),
         ({"bounds": 3.0}, "bounds"),
         ({"intercept_scaling": 0.0}, "intercept_scaling"),
@@ -500,6 +504,25 @@ def test_absurd_settings(kind: type, settings: dict[str, Any], match: str) -> No
         warnings.simplefilter("ignore", UndeclaredBounds)
         with pytest.raises(DiscreetError, match=match):
             make(kind, **settings).fit(X, y)
+
+
+@EVERY
+@pytest.mark.parametrize("row_norm", [1e-50, 1e50])
+def test_bounds_at_their_limits_are_fitted_or_refused_in_words(kind: type, row_norm: float) -> None:
+    X, y = data(kind)
+    model = make(kind)
+    model.set_params(bounds=replace(model.bounds, row_norm=row_norm))
+    for delta in (0.0, 1e-6):
+        with contextlib.suppress(DiscreetError):
+            assert np.isfinite(model.set_params(delta=delta).fit(X, y).coef_).all()
+
+
+@EVERY
+def test_sizes_beyond_memory_are_refused_by_name(kind: type) -> None:
+    with pytest.raises(InvalidParameter, match="n_features must be at most 100,000,000"):
+        make(kind).plan(10**9, 100)
+    with pytest.raises(InvalidParameter, match="n_rows must be at most 1,000,000,000,000"):
+        make(kind).plan(3, 10**13)
 
 
 @EVERY

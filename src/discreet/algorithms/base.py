@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import mean_squared_noise
-from discreet.checks import integer, nonnegative, one_of, positive
+from discreet.checks import nonnegative, one_of, positive, row_count, weight_count
 from discreet.data import Bounding, Rows, Source, certificate_error
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.losses import Loss
@@ -85,7 +85,8 @@ class Problem:
     intercept: float = 0.0
 
     def __post_init__(self) -> None:
-        integer("n_features", self.n_features)
+        weight_count("n_features", self.n_features)
+        weight_count("n_features times outputs", self.n_features * self.loss.outputs)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         nonnegative("intercept", self.intercept)
         if isinstance(self.regularizer, Indicator):
@@ -96,7 +97,7 @@ class Problem:
             object.__setattr__(self, "constraint", inside)
             object.__setattr__(self, "regularizer", Zero())
         if self.n_rows is not None:
-            integer("n_rows", self.n_rows)
+            row_count("n_rows", self.n_rows)
         elif self.neighbours != "add-remove":
             raise MissingBound(
                 f"n_rows is not set. Under {self.neighbours!r} neighbours the number of rows is "

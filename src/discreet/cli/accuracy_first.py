@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, say, write_json
+from discreet.cli.files import check_outputs, say
 from discreet.cli.fit import _read
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
+from discreet.writing import write_json
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
@@ -165,7 +166,7 @@ def run(args: argparse.Namespace) -> None:
     if released:  # before anything that may fail: the budget is spent
         if blanks:
             model.estimator_.set_params(neighbours="zero-out", n_rows=None)
-        args.interrupted = f"{args.out} may be incomplete. Count --max-epsilon as spent."
+        args.interrupted = f"{args.out} may not have been written. Count --max-epsilon as spent."
         _write(args.out, model, {"schema": schema.to_dict(), "target": args.target})
         args.interrupted = f"the model is in {args.out}; its guarantee says what was spent."
         progress(f"model written to {args.out}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import check_outputs, read_model, say
+from discreet.writing import write_text
 
 _EPILOG = """\
 examples:
@@ -46,5 +47,5 @@ def run(args: argparse.Namespace) -> None:
     if args.out is None:
         print(text, end="")
     else:
-        args.out.write_text(text, encoding="utf-8")
+        write_text(args.out, text)
         say(f"card written to {args.out}")

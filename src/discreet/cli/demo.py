@@ -7,10 +7,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from discreet.cli.files import say, write_json
+from discreet.cli.files import say
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidParameter
+from discreet.writing import write_json, write_text
 
 RANGES = {
     "worst radius": (5, 30),
@@ -138,7 +139,7 @@ def run(args: argparse.Namespace) -> None:
     card = card_dict(shown, schema=declared)
     write_json(args.out / "model.json", shown.to_dict() | {"schema": declared, "target": TARGET})
     write_json(args.out / "card.json", card)
-    (args.out / "card.txt").write_text(render(card), encoding="utf-8")
+    write_text(args.out / "card.txt", render(card))
     written = ["model.json", "card.txt", "card.json"]
     try:
         accuracy_plot(

@@ -1,20 +1,20 @@
-"""Files that are written, model files that are read, and lines of progress."""
+"""Files that may be written, model files that are read, and lines of progress."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
 from discreet.types import Bounds
+from discreet.writing import special
 
 
 def say(message: str) -> None:
@@ -38,7 +38,7 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
         if path is None:
             continue
         _check_place(path)
-        if not _special(path) and any(_same(path, other) for other in taken):
+        if not special(path) and any(_same(path, other) for other in taken):
             raise InvalidParameter(
                 f"{path} is named twice, so writing it would destroy what it holds. Name another "
                 "file to write."
@@ -49,26 +49,20 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
 def _check_place(path: Path) -> None:
     if path.is_dir():
         raise InvalidParameter(f"{path} is a folder. Name a file to write.")
-    if _special(path):
+    if special(path):
         return
     place = Path(os.path.realpath(path))
     if not place.parent.is_dir():
         raise InvalidParameter(f"The folder of {path} does not exist. Make it first.")
     try:
         # Tried out rather than asked for: permission bits do not tell of read-only disks.
+        tempfile.TemporaryFile(dir=place.parent).close()
         if place.exists():
             place.open("ab").close()
-        else:
-            tempfile.TemporaryFile(dir=place.parent).close()
     except OSError:
         raise InvalidParameter(
             f"{path} cannot be written. Name a file in a folder you may write to."
         ) from None
-
-
-def _special(path: Path) -> bool:
-    """Whether the path is a device or a pipe, such as /dev/stdout."""
-    return path.exists() and not path.is_file()
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -76,31 +70,6 @@ def _same(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:  # not there yet
         return os.path.realpath(one) == os.path.realpath(other)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
-    """Open a text file that takes the place of ``path`` once it is complete."""
-    if _special(path):
-        with path.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        return
-    place = Path(os.path.realpath(path))
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="") as file:
-            if place.exists():
-                shutil.copymode(place, part)
-            yield file
-        part.replace(place)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write plain values as a JSON file."""
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def read_model(path: Path) -> tuple[Any, Schema | None, str]:

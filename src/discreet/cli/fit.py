@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, say, write_json
+from discreet.cli.files import check_outputs, say
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidData
+from discreet.writing import write_json, write_text
 
 SCHEMA_EXAMPLE = """\
 neighbours = "zero-out"   # or "replace-one", "add-remove" (then also n_rows = ...)
@@ -101,12 +102,12 @@ def run(args: argparse.Namespace) -> None:
     else:
         model.fit(X, y)
     declared = schema.to_dict()
-    args.interrupted = f"{args.out} may be incomplete, and the budget is spent."
+    args.interrupted = f"{args.out} may not have been written, and the budget is spent."
     write_json(args.out, model.to_dict() | {"schema": declared, "target": args.target})
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     if args.card is not None:
-        args.card.write_text(card_text(model, schema=declared), encoding="utf-8")
+        write_text(args.card, card_text(model, schema=declared))
         progress(f"card written to {args.card}")
     print(model.guarantee_)
 

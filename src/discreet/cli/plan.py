@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from discreet.checks import integer, moderate
+from discreet.checks import integer, moderate, row_count, weight_count
 from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget
-from discreet.cli.schema import Categorical, Schema, row_count
+from discreet.cli.schema import Categorical, Schema
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.types import NEIGHBOURS, Bounds
 
@@ -21,7 +21,7 @@ FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SECOND_BEST = "(+)"
 """Marks a bound of another algorithm than the chosen one."""
 
-MOST_WEIGHTS, MOST_CLASSES = 10**8, 10**4
+MOST_CLASSES = 10**4
 """Beyond these a plan takes minutes or more memory than there is, and no fit would end."""
 
 _UNKNOWN = "no bound is known"
@@ -199,11 +199,11 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
     classes = (args.model or "logistic") in CLASSIFIERS
     if args.classes is not None and not classes:
         raise Incompatible(f"--classes does not go with --model {args.model}, a regression.")
-    integer("--features", args.features, maximum=MOST_WEIGHTS)
+    weight_count("--features", args.features)
     count = 2 if args.classes is None else args.classes
     integer("--classes", count, minimum=2, maximum=MOST_CLASSES)
     if count > 2:
-        integer("--features times --classes", args.features * count, maximum=MOST_WEIGHTS)
+        weight_count("--features times --classes", args.features * count)
     bounds = Bounds(
         row_norm=moderate("--row-norm", args.row_norm),
         classes=tuple(range(count)) if classes else None,

@@ -7,8 +7,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, read_model, replacing, say
+from discreet.cli.files import check_outputs, read_model, say
 from discreet.errors import Incompatible
+from discreet.writing import replacing
 
 _EPILOG = """\
 examples:

@@ -15,14 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.checks import integer, moderate, one_of
+from discreet.checks import moderate, one_of, row_count
 from discreet.cli.parser import suggestion
 from discreet.errors import InvalidParameter
 from discreet.types import NEIGHBOURS, Array, Bounds, Interval, interval
 
 MISSING = ("refuse", "blank")
-MOST_ROWS = 10**12
-"""Beyond this float64 is too coarse for sums over rows."""
 
 _KEYS = ("neighbours", "missing", "row_norm", "n_rows", "columns")
 
@@ -255,11 +253,6 @@ def _column(name: str, facts: Any) -> Column:
     if len(set(categories)) < len(categories):
         raise InvalidParameter(f"Column {name!r} declares a category twice.")
     return Categorical(name, categories)
-
-
-def row_count(name: str, value: object) -> int:
-    """Return ``value`` as an int if it is a number of rows that can be planned for."""
-    return integer(name, value, maximum=MOST_ROWS)
 
 
 def _optional(check: Any, key: str, content: Mapping[str, Any]) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from discreet.checks import integer, nonnegative
+from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
 from discreet.data.labels import Labels
 from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
@@ -84,8 +84,9 @@ class Bounding:
         >>> round(Bounding.plan(bounds, 4, Squared()).row_norm, 6)
         2.0
         """
-        integer("n_features", n_features)
-        nonnegative("intercept", intercept)
+        weight_count("n_features", n_features)
+        if intercept != 0:
+            moderate("intercept", intercept)
         if bounds.row_norm is None and bounds.features is None:
             raise MissingBound(
                 "row_norm is not set. Noise is scaled to it, and reading it from the data would "
@@ -93,11 +94,6 @@ class Bounding:
                 "Bounds(features=...)."
             )
         bounding = cls(bounds, n_features, loss, float(intercept))
-        if not (1e-100 <= bounding._limit <= 1e100 and intercept <= 1e100):
-            raise InvalidParameter(
-                "row_norm must lie between 1e-100 and 1e100 and intercept must not exceed 1e100. "
-                "Rounding cannot be bounded outside. Rescale the features."
-            )
         bounds.ranges(n_features)
         bounding._labels.check()
         return bounding

@@ -14,7 +14,7 @@ from discreet.accounting import Guarantee
 from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.algorithms import Problem
-from discreet.checks import between, integer
+from discreet.checks import between, weight_count
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, NotCertified
 from discreet.estimators.classes import check_two, read_classes
@@ -132,7 +132,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             ``n_rows`` is used.
         """
         self._check_inner()
-        integer("n_features", n_features)
+        weight_count("n_features", n_features)
         inner = self.estimator
         bounds = inner._declared_bounds(n_features)
         if inner._labels == "classes":

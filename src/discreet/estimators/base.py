@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
-from discreet.checks import MOST_SIZE, integer, moderate
+from discreet.checks import MOST_SIZE, moderate, row_count, weight_count
 from discreet.errors import WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
@@ -93,7 +93,7 @@ class PrivateEstimator(Fitted, Portable):
             Public shape of the data. Under ``add-remove`` neighbours the
             estimator's own ``n_rows`` is used instead.
         """
-        integer("n_features", n_features)
+        weight_count("n_features", n_features)
         bounds, budget = self._declared_bounds(n_features), self._budget()
         if self._labels == "classes":
             count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
@@ -147,9 +147,9 @@ class PrivateEstimator(Fitted, Portable):
     def _size(self, n_rows: int | None) -> int | None:
         """Return the public size of the data, if there is one."""
         if self.n_rows is not None:
-            integer("n_rows", self.n_rows)
+            row_count("n_rows", self.n_rows)
         size = self.n_rows if self.neighbours == "add-remove" else n_rows
-        size = None if size is None else integer("n_rows", size)
+        size = None if size is None else row_count("n_rows", size)
         warn_of_budget(type(self).__name__, self._budget(), size)
         return size
 

@@ -27,6 +27,7 @@ from discreet.losses import LOSSES, Clipped
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS
 from discreet.types import Bounds
+from discreet.writing import write_json
 
 FORMAT = "discreet-model"
 FORMAT_VERSION = 1
@@ -71,9 +72,9 @@ class Portable(Seedless):
         MODELS[cls.__name__] = cls
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to a JSON file."""
+        """Write the fitted model to a JSON file, whole or not at all."""
         check_is_fitted(self)
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_json(Path(path), self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted model as plain JSON values."""
