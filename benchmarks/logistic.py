@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from environments import interpreter
-from methods import METHODS, OURS, TRIED, Method
+from methods import METHODS, OURS, Method
 from peers.newton import minimise
 from problems import PROBLEMS, Problem, data_directory
 
@@ -184,10 +184,10 @@ def summarise(directory: Path) -> list[Row]:
             continue
         result = json.loads(path.read_text())
         fits, default = result["rows"], []
-        if key == TRIED:
+        if besides := METHODS[key].besides:
             # What is tried besides the default, whose own fits are not run twice.
-            default = json.loads((directory / f"{name}.discreet.json").read_text())["rows"]
-            fits = [row for row in fits if "steps" in row["setting"]]
+            default = json.loads((directory / f"{name}.{besides}.json").read_text())["rows"]
+            fits = [row for row in fits if row["setting"] not in METHODS[besides].settings]
         one = one_setting(fits + default)
         for epsilon in EPSILONS:
             groups = by_setting([row for row in fits if row["epsilon"] == epsilon])

@@ -2,9 +2,10 @@
 
 A peer may be tuned in hindsight: every setting of its grid is tried, and the best is reported,
 separately for each metric. That costs privacy which is not accounted for, so it favours the peer.
-Ours has one setting, the default. ``discreet-tried`` shows what the same hindsight is worth here:
-our descent with the peers' numbers of steps, lengths of steps, momenta and clips, with the length
-of the weights fitted at the end and without. It is read together with the default's own fits.
+Ours has one setting, the default. What the same hindsight is worth here is shown by the methods
+that end in ``tried``: our descent with the peers' numbers of steps, lengths of steps, momenta and
+clips, with the length of the weights fitted at the end and without, and without delta our objective
+perturbation with diffprivlib's ridges. They are read together with the default's own fits.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Method:
 
     ``trials`` seeds are spent on every setting; the winners are then run for all ``seeds``. On
     problems of more than LARGE rows these are cut to 1 and 3, and ``large`` replaces the settings.
+    ``besides`` names the method whose fits count as one setting more.
     """
 
     title: str
@@ -34,6 +36,7 @@ class Method:
     trials: int = 3
     settings: Settings = ()
     large: Settings = ()
+    besides: str | None = None
 
     def on(self, n_rows: int) -> Method:
         """Return the method as it is run on a problem of this size."""
@@ -93,12 +96,13 @@ LARGE_LONG = sgd(
 """Beyond the others in every direction, for the faster of the two DP-SGD peers and for ours."""
 
 
-TRIED = "discreet-tried"
+RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+LARGE_RIDGES = (0.01, 1.0, 100.0)
 
 
-def tried(*points: dict[str, Any]) -> Settings:
+def tried(neighbours: str, *points: dict[str, Any]) -> Settings:
     """Return our descents with these settings, the length fitted or not."""
-    ours = grid(neighbours=("zero-out",), fitted=(True, False))
+    ours = grid(neighbours=(neighbours,), fitted=(True, False))
     return tuple(point | own for point in points for own in ours)
 
 
@@ -109,18 +113,27 @@ METHODS = {
         relation="zero-out",
         settings=grid(neighbours=("zero-out",)),
     ),
-    TRIED: Method(
+    "discreet-tried": Method(
         title="discreet, settings tried like a peer's",
         script="ours.py",
         relation="zero-out",
-        settings=tried(*SGD, *LONGER),
-        large=tried(*LARGE_SGD, *LARGE_LONG),
+        settings=tried("zero-out", *SGD, *LONGER),
+        large=tried("zero-out", *LARGE_SGD, *LARGE_LONG),
+        besides="discreet",
     ),
     "discreet-replace-one": Method(
         title="discreet",
         script="ours.py",
         relation="replace-one",
         settings=grid(neighbours=("replace-one",)),
+    ),
+    "discreet-replace-one-tried": Method(
+        title="discreet, settings tried like a peer's",
+        script="ours.py",
+        relation="replace-one",
+        settings=tried("replace-one", *SGD, *LONGER),
+        large=tried("replace-one", *LARGE_SGD, *LARGE_LONG),
+        besides="discreet-replace-one",
     ),
     "discreet-pure": Method(
         title="discreet, delta = 0",
@@ -129,14 +142,23 @@ METHODS = {
         delta=0.0,
         settings=grid(neighbours=("replace-one",)),
     ),
+    "discreet-pure-tried": Method(
+        title="discreet, delta = 0, settings tried like a peer's",
+        script="ours.py",
+        relation="replace-one",
+        delta=0.0,
+        settings=grid(neighbours=("replace-one",), C=RIDGES),
+        large=grid(neighbours=("replace-one",), C=LARGE_RIDGES),
+        besides="discreet-pure",
+    ),
     "diffprivlib": Method(
         title="diffprivlib, delta = 0",
         script="diffprivlib_erm.py",
         relation="replace-one",
         environment="diffprivlib",
         delta=0.0,
-        settings=grid(C=(0.001, 0.01, 0.1, 1.0, 10.0, 100.0)),
-        large=grid(C=(0.01, 1.0, 100.0)),
+        settings=grid(C=RIDGES),
+        large=grid(C=LARGE_RIDGES),
     ),
     "amp": Method(
         title="Iyengar et al. AMP",

@@ -5,7 +5,7 @@ from protocol import budget, serve
 
 import discreet
 from discreet import Bounds, PrivateLogisticRegression
-from discreet.algorithms import NoisyGradient
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation
 
 
 def descent(setting, n):
@@ -29,6 +29,13 @@ def descent(setting, n):
     )
 
 
+def algorithm(setting, n):
+    """Return what the setting asks for: a descent, a ridge, or nothing."""
+    if "steps" in setting:
+        return descent(setting, n)
+    return ObjectivePerturbation(strength=1 / setting["C"]) if "C" in setting else "auto"
+
+
 def fit(X, y, noise, setting, seed):
     """Fit with declared row norm 1 and classes 0 and 1."""
     epsilon, delta = noise
@@ -37,7 +44,7 @@ def fit(X, y, noise, setting, seed):
         delta=delta,
         bounds=Bounds(row_norm=1.0, classes=(0, 1)),
         neighbours=setting["neighbours"],
-        algorithm=descent(setting, len(X)) if "steps" in setting else "auto",
+        algorithm=algorithm(setting, len(X)),
         fit_intercept=False,
         random_state=seed,
     )
