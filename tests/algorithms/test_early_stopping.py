@@ -43,6 +43,11 @@ def data(n: int, p: int) -> ArraySource:
     return ArraySource(X, (X[:, 0] > 0).astype(int))
 
 
+def test_batches_of_nearly_all_rows_are_all_rows() -> None:
+    for n_features in range(3998, 4006):
+        assert early_stopping(problem(1000, n_features), BUDGET) is not None
+
+
 def test_momentum_is_heavy_ball_with_averaged_directions() -> None:
     step, m = 1e-2, 0.75
     config = NoisyGradient(steps=5, step=step, momentum=m, output="last", rule="smooth")

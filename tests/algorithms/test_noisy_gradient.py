@@ -230,7 +230,7 @@ def test_a_cap_is_planned_paid_for_and_explained() -> None:
         ({"sampler": "poisson", "batch": 40, "cap": 400}, {}, InvalidParameter, "below n_rows"),
         ({"sampler": "poisson", "batch": 40, "cap": 45.5}, {}, InvalidParameter, "cap"),
         ({"sampler": "fixed-size", "batch": 40, "cap": 45}, {}, Incompatible, "leave cap out"),
-        ({"cap": 45}, {}, Incompatible, "leave cap out"),
+        ({"sampler": "full", "cap": 45}, {}, Incompatible, "leave cap out"),
         (
             {"sampler": "poisson", "batch": 40, "cap": 45},
             {"neighbours": "add-remove"},
@@ -240,6 +240,36 @@ def test_a_cap_is_planned_paid_for_and_explained() -> None:
     ):
         with pytest.raises(error, match=message):
             NoisyGradient(**settings).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
+
+
+LARGE = {"loss": Hinge(), "n_features": 120, "n_rows": 400_000}
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_batches_are_taken_where_all_rows_would_cut_the_descent_short(neighbours: str) -> None:
+    large = problem(**LARGE, neighbours=neighbours)
+    plan, full = (NoisyGradient(sampler=s).plan(large, BUDGET) for s in ("auto", "full"))
+    assert isinstance(plan.sampler, PoissonBatch)
+    assert plan.facts()["rows a step"] == "poisson"
+    assert 0.02 < plan.sampler.rate < 0.3
+    assert plan.steps == math.ceil(plan.rule.steps(plan.usual_facts)) > 1.5 * full.steps
+    # The event is that of what is drawn, and costs no more than the budget.
+    assert plan.guarantee.event.rate == plan.sampler.rate  # type: ignore[attr-defined]
+    assert plan.guarantee.event.delta(1.0) <= 1e-6
+
+
+def test_all_rows_are_taken_where_time_allows_or_the_proof_asks_for_it() -> None:
+    large = problem(**LARGE)
+    smooth = replace(large, loss=HuberisedHinge(width=0.5), constraint=L2Ball(radius=1.0))
+    for config, asked, budget in (
+        (NoisyGradient(), problem(), BUDGET),
+        (NoisyGradient(), replace(large, n_rows=100_000), Budget(0.1, 1e-6)),
+        (NoisyGradient(steps=5000), large, BUDGET),
+        (NoisyGradient(), large, Budget(1.0, 0.0)),
+        (NoisyGradient(hidden_state=True), smooth, BUDGET),
+    ):
+        assert isinstance(config.plan(asked, budget).sampler, FullBatch)
+    assert NoisyGradient(batch=40).plan(problem(), BUDGET).sampler == PoissonBatch(0.1)
 
 
 def test_one_step_on_a_batch_with_a_cap_has_the_exact_law() -> None:
@@ -790,7 +820,7 @@ def test_refusals() -> None:
         ({"steps": 0}, InvalidParameter, "steps"),
         ({"steps": 1.5}, InvalidParameter, "steps"),
         ({"clip": 0.0}, InvalidParameter, "clip"),
-        ({"batch": 10}, Incompatible, "batch"),
+        ({"sampler": "full", "batch": 10}, Incompatible, "batch"),
         ({"sampler": "fixed-size", "batch": 400}, Incompatible, "batch"),
         ({"sampler": "poisson", "batch": 400}, Incompatible, "batch"),
         ({"clip": 1e-200}, InvalidParameter, "clip must be at least"),

@@ -41,6 +41,7 @@ from discreet.accounting import Budget
 from discreet.algorithms.base import Problem, rows_against_noise
 from discreet.algorithms.capping import capped
 from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
+from discreet.algorithms.samplers import rows_of_a_step
 from discreet.checks import positive
 
 REACH = 3.0
@@ -143,7 +144,6 @@ def early_stopping(
         norm_guess=guess,
         looks=math.ceil(steps * (LOOKS / (p + OTHERS) if few else CAUTIOUS_LOOKS)),
         cautious=not few,
-        sampler="full" if rate >= 1.0 else "poisson",
-        batch=None if rate >= 1.0 else max(1, round(rate * n)),
+        **rows_of_a_step(rate, n),
     )
     return settings.plan(surrogate, budget)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -35,8 +35,8 @@ from discreet.algorithms.gradient_setting import RULES, GradientSetting
 from discreet.algorithms.hidden_state import HiddenState
 from discreet.algorithms.length import Length, check_looks
 from discreet.algorithms.promise import promise
-from discreet.algorithms.samplers import FullBatch, sampler_for
-from discreet.algorithms.steps import Facts
+from discreet.algorithms.samplers import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
+from discreet.algorithms.steps import Facts, batch_rate
 from discreet.checks import one_of
 from discreet.data import Source
 from discreet.data.clipped_sums import ClippedSums
@@ -53,7 +53,9 @@ class NoisyGradient:
     Parameters
     ----------
     sampler
-        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``.
+        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``. ``"auto"`` takes
+        all rows, and Poisson batches where a batch is given or where, with a
+        delta, all rows would take too long for the steps the rule asks for.
     batch
         Rows of a step, expected or exact; not with ``"full"``.
     cap
@@ -114,7 +116,7 @@ class NoisyGradient:
 
     name: ClassVar[str] = "noisy-gradient"
 
-    sampler: str = "full"
+    sampler: str = "auto"
     batch: int | None = None
     cap: int | None = None
     steps: int | None = None
@@ -132,6 +134,7 @@ class NoisyGradient:
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
+        one_of("sampler", self.sampler, ("auto", *SAMPLERS))
         one_of("rule", self.rule, ("auto", *RULES))
         if self.output is not None:
             one_of("output", self.output, OUTPUTS)
@@ -148,6 +151,8 @@ class NoisyGradient:
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
         check_looks(self, problem, budget)
+        if self.sampler == "auto":
+            return self._sampled(problem, budget, problem.n_rows)
         sampler = sampler_for(self.sampler, self.batch, self.cap, problem.n_rows)
         if budget.delta == 0 and not (isinstance(sampler, FullBatch) and not self.adaptive_clip):
             raise Incompatible(
@@ -155,6 +160,17 @@ class NoisyGradient:
                 "delta, or leave sampler and adaptive_clip out."
             )
         return NoisyGradientPlan(problem, budget, self, sampler)
+
+    def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> NoisyGradientPlan:
+        """Calibrate a run that takes all rows or batches, by the work it is."""
+        if self.batch is not None or self.cap is not None:
+            return replace(self, sampler="poisson").plan(problem, budget)
+        plan = replace(self, sampler="full").plan(problem, budget)
+        if self.steps is not None or self.hidden_state or budget.delta == 0:
+            return plan
+        rate = batch_rate(n_rows * problem.dimension, plan.rule.steps(plan.usual_facts))
+        settings = rows_of_a_step(rate, n_rows)
+        return replace(self, **settings).plan(problem, budget) if "batch" in settings else plan
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -246,6 +246,16 @@ SAMPLERS: dict[str, Callable[[int | None, int | None, int], Sampler]] = {
     "fixed-size": _fixed_size,
 }
 """The samplers by name, made from the (expected) batch size, its cap and the number of rows."""
+
+
+def rows_of_a_step(rate: float, n_rows: int) -> dict[str, Any]:
+    """Return the settings for Poisson batches of this part of the rows, or for all of them.
+
+    >>> rows_of_a_step(0.02, 10_000), rows_of_a_step(1.5, 10_000), rows_of_a_step(0.9999, 100)
+    ({'sampler': 'poisson', 'batch': 200}, {'sampler': 'full'}, {'sampler': 'full'})
+    """
+    batch = max(1, round(min(rate, 1.0) * n_rows))
+    return {"sampler": "poisson", "batch": batch} if batch < n_rows else {"sampler": "full"}
 
 
 def sampler_for(name: str, batch: int | None, cap: int | None, n_rows: int) -> Sampler:

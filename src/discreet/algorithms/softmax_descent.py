@@ -16,6 +16,7 @@ from dataclasses import replace
 from discreet.accounting import Budget
 from discreet.algorithms.base import Problem, rows_against_noise
 from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
+from discreet.algorithms.samplers import rows_of_a_step
 
 CLEAR = 100.0
 """Rows against noise, per root of weights, from which usual directions stand out.
@@ -49,9 +50,7 @@ def softmax_descent(
     n, p = problem.n_rows, problem.dimension
     if n is None or rows_against_noise(problem, budget) > CLEAR * math.sqrt(p):
         return None
-    settings = NoisyGradient(rule="heavy-ball", norm_guess=norm_guess)
+    settings = NoisyGradient(sampler="full", rule="heavy-ball", norm_guess=norm_guess)
     plan = settings.plan(problem, budget)
     rate = max(WORK / (n * p * plan.rule.steps(plan.usual_facts)), LEAST_RATE)
-    if rate >= 1.0:
-        return plan
-    return replace(settings, sampler="poisson", batch=max(1, round(rate * n))).plan(problem, budget)
+    return replace(settings, **rows_of_a_step(rate, n)).plan(problem, budget)

@@ -68,6 +68,9 @@ Rows rarely all point one way. Chosen on MNIST; only accuracy depends on it.
 WORK = 4e10
 """Products a default run may take, about half a minute on two cores."""
 
+BATCHED, LEAST_RATE = 1e10, 0.02
+"""The same where rows are drawn into batches, which takes longer, and their smallest part."""
+
 FEWEST, MOST = 300, 5000
 """Passes a default run is never cut below, and never exceeds."""
 
@@ -79,6 +82,16 @@ def affordable(size: float) -> float:
     (5000, 300)
     """
     return max(FEWEST, min(MOST, WORK / size))
+
+
+def batch_rate(size: float, steps: float) -> float:
+    """Return the part of the rows a step may take if all of them cost ``size`` products.
+
+    >>> batch_rate(1e6, 1500), batch_rate(1e8, 1500), batch_rate(1e9, 1500)
+    (1.0, 0.06666666666666667, 0.02)
+    """
+    work = size * min(max(steps, FEWEST), MOST)
+    return 1.0 if work <= WORK else max(BATCHED / work, LEAST_RATE)
 
 
 @dataclass(frozen=True, kw_only=True)

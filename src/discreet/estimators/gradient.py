@@ -20,6 +20,7 @@ from discreet.estimators.linear import (
     Ridged,
 )
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
 from discreet.losses import (
     LOSSES,
@@ -37,7 +38,8 @@ from discreet.types import Array, Bounds
 _STEPS = """
     sampler, batch, cap
         Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``, how many, and
-        how many at most. Without delta only full-batch steps are taken.
+        how many at most. ``"auto"`` takes all rows, or batches where that would take
+        too long. Without delta only full-batch steps are taken.
     steps, clip
         Number of steps and bound on the norm of a row's gradient; by default
         chosen from public values.
@@ -62,7 +64,7 @@ def _named(loss: str | Loss, targets: tuple[str, ...]) -> Loss:
 class _Stepped(Penalised):
     """What the estimators of any loss share."""
 
-    sampler: str = "full"
+    sampler: str = "auto"
     batch: int | None = None
     cap: int | None = None
     steps: int | None = None
@@ -86,7 +88,7 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
     __doc__ = f"""Linear classifier of any registered loss, by noisy gradient steps.
 
     A loss of one output fits more than two classes one against the rest, and
-    the budget is split over the fits; ``"softmax"`` fits all at once.
+    all fits together cost the budget; ``"softmax"`` fits all at once.
 {COMMON}
     loss
         Name or instance of a loss for classes, such as ``"hinge"``,
@@ -214,6 +216,7 @@ class PrivateGeometricMedian(PrivateEstimator):
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         return NoisyGradient(norm_guess=1.0).plan(problem, budget)
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the median privately.
 
