@@ -69,14 +69,14 @@ def test_neighbours_are_passed_on(run):
         assert f"neighbours: {relation}" in out
 
 
-def test_one_of_several_fits_is_said_to_be_one(run):
+def test_several_fits_are_planned_together(run):
     code, out, _ = run(f"{PLAN} --model svm --classes 4")
     assert code == 0
-    assert "plan of one of 4 fits" in out
-    assert "together epsilon 1, delta 1e-06" in out
-    assert "epsilon = 0.25" in out
+    assert "fits, one class against the rest  4" in out
+    assert "epsilon = 1, delta = 1e-06" in out
+    assert "Epsilon is that of all 4 fits together" in out
     for other in ("--model svm", "--model logistic --classes 4", "--model ridge"):
-        assert "plan of one of" not in run(f"{PLAN} {other}")[1]
+        assert "against the rest" not in run(f"{PLAN} {other}")[1]
 
 
 def test_weak_budgets_are_cautioned_about(run):

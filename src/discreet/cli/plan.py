@@ -79,6 +79,7 @@ def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
     from discreet import Budget
     from discreet.algorithms import describe
+    from discreet.algorithms.one_against_rest import OneAgainstRest
     from discreet.cli.cautions import cautions
 
     budget = Budget(args.epsilon, args.delta)
@@ -100,12 +101,6 @@ def run(args: argparse.Namespace) -> None:
     plan = model.plan(n_features, args.rows)
     # Printed at the end: a refusal on the way leaves no half of an answer.
     lines = [f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n"]
-    fits = model._fits(len(bounds.classes or ()))[1] if classes else 1
-    if fits > 1:
-        lines.append(
-            f"plan of one of {fits} fits, one class against the rest; together epsilon "
-            f"{args.epsilon:g}, delta {args.delta:g}\n"
-        )
     lines += [_described(describe(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
@@ -120,9 +115,10 @@ def run(args: argparse.Namespace) -> None:
             f"{SECOND_BEST} what objective perturbation would promise: no bound is known for this\n"
             "  algorithm, which was taken because it usually does better at such sizes."
         )
-    if fits > 1:
+    if isinstance(plan, OneAgainstRest):
         lines.append(
-            f"Epsilon is that of all {fits} fits together; the other columns are about one fit."
+            f"Epsilon is that of all {plan.fits} fits together; the other columns are about one "
+            "of them."
         )
     lines += [f"\n{caution}" for caution in cautions(budget, args.rows)]
     print("\n".join(lines))

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
+from discreet.algorithms.one_against_rest import one_against_rest
 from discreet.checks import MOST_SIZE, moderate, row_count, weight_count
 from discreet.errors import WeakBudget
 from discreet.estimators.persistence import Portable
@@ -85,8 +86,6 @@ class PrivateEstimator(Fitted, Portable):
     def plan(self, n_features: int, n_rows: int | None = None) -> Plan:
         """Price a fit with no data: noise, expected error and guarantee.
 
-        With one class against the rest this is the plan of one of the fits.
-
         Parameters
         ----------
         n_features, n_rows
@@ -94,12 +93,18 @@ class PrivateEstimator(Fitted, Portable):
             estimator's own ``n_rows`` is used instead.
         """
         weight_count("n_features", n_features)
-        bounds, budget = self._declared_bounds(n_features), self._budget()
+        bounds, fits = self._declared_bounds(n_features), 1
         if self._labels == "classes":
             count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
             bounds = replace(bounds, classes=tuple(range(count)))
-            budget = budget.part(budget.epsilon / fits, budget.delta / fits)
-        return self._plan(self._problem(bounds, n_features, n_rows), budget)
+        return self._planned(self._problem(bounds, n_features, n_rows), fits)
+
+    def _planned(self, problem: Problem, fits: int = 1) -> Plan:
+        """Return the plan of one fit, or of one for every class."""
+        budget = self._budget()
+        if fits == 1:
+            return self._plan(problem, budget)
+        return one_against_rest(lambda part: self._plan(problem, part), budget, fits)
 
     def _budget(self) -> Budget:
         budget = Budget(self.epsilon, self.delta)

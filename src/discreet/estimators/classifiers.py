@@ -85,7 +85,7 @@ class PrivateLinearSVC(_Classifier):
 
     By default uses the huberised hinge loss, which rounds the corner of the
     hinge over ``width`` on either side of margin 1. More than two classes are
-    fitted one against the rest, and the budget is split over the fits.
+    fitted one against the rest, and all fits together cost the budget.
 {_PARAMETERS}
     loss
         ``"huberised-hinge"``, or ``"hinge"`` with its corner, for which

@@ -11,13 +11,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
-from discreet.accounting.events import Composed
 from discreet.algorithms import Algorithm, Plan, Problem, choose
 from discreet.checks import nonnegative, positive, truth
 from discreet.data import ArraySource, within
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, promising_little
 from discreet.estimators.classes import read_classes
+from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
 from discreet.losses import Loss
 from discreet.noise import as_randomness
@@ -136,6 +136,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _labels = "classes"
     _multinomial: ClassVar[bool] = False
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model privately.
 
@@ -156,28 +157,14 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
-        targets = [index] if fits == 1 else [(index == k).astype(np.int64) for k in range(fits)]
-        budget, random = self._budget(), as_randomness(self.random_state)
-        share = budget.part(budget.epsilon / fits, budget.delta / fits)
         encoded = replace(bounds, classes=tuple(range(n_classes)))
         problem = self._problem(encoded, X.shape[1], X.shape[0])
-        plan = self._plan(problem, share)
-        coefs, intercepts, guarantees = [], [], []
-        for labels in targets:
-            release = plan.run(ArraySource(X, labels), random)
-            coef, intercept = problem.bounding.coefficients(release.weights)
-            coefs.append(np.atleast_2d(coef.T))
-            intercepts.append(np.atleast_1d(intercept))
-            guarantees.append(release.guarantee)
-        self.coef_, self.intercept_ = np.vstack(coefs), np.concatenate(intercepts)
+        plan = self._planned(problem, fits)
+        release = plan.run(ArraySource(X, index), as_randomness(self.random_state))
+        coef, intercept = problem.bounding.coefficients(release.weights)
+        self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self.algorithm_ = plan.facts()["algorithm"]
-        # privacy: a row enters every fit, so the fits' budgets add up
-        events = tuple(g.event for g in guarantees)
-        event = events[0] if len(events) == 1 else Composed(events)
-        self.guarantee_ = self._seal(
-            replace(guarantees[0], epsilon=budget.epsilon, delta=budget.delta, event=event),
-            *assumptions,
-        )
+        self.guarantee_ = self._seal(release.guarantee, *assumptions)
         return self
 
     def _fits(self, n_classes: int) -> tuple[int, int]:
@@ -206,6 +193,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     _labels = "real"
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model privately.
 
@@ -223,7 +211,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         """
         X, y = self._validated(X, y)
         problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
-        plan = self._plan(problem, self._budget())
+        plan = self._planned(problem)
         release = plan.run(ArraySource(X, y), as_randomness(self.random_state))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
         self.algorithm_ = plan.facts()["algorithm"]

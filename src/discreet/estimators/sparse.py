@@ -22,6 +22,7 @@ from discreet.checks import integer, positive
 from discreet.estimators.base import promising_little, warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
 from discreet.estimators.parameters import COMMON, GUESS
+from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.sets import AllSpace, ConvexSet, L1Ball
@@ -144,8 +145,8 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
     __doc__ = f"""Logistic regression with a bounded l1 norm and a privacy guarantee.
 
     Private Frank-Wolfe over the l1 ball; see :class:`PrivateLasso`. More than
-    two classes are fitted one against the rest, and the budget is split over
-    the fits.
+    two classes are fitted one against the rest, and all fits together cost the
+    budget.
     The intercept's constant is small by default: it is not zero in any row, and
     a large one would be chosen again and again.
 {_PARAMETERS}
@@ -239,6 +240,7 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
         check_is_fitted(self)
         return np.unique(self.coef_.nonzero()[-1])
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Choose a support and fit on it, privately.
 
