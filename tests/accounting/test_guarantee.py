@@ -16,7 +16,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
-from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
 
 
 def guarantee(**changes: Any) -> Guarantee:
@@ -201,6 +201,15 @@ def test_bad_json_is_refused(change: dict[str, Any]) -> None:
 def test_json_of_other_types_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         Guarantee.from_dict(guarantee().to_dict() | change)
+
+
+def test_claims_that_the_event_does_not_bear_are_refused() -> None:
+    for part in ({"epsilon": 0.5}, {"delta": 1e-7}):
+        with pytest.raises(InvalidData, match="claims a smaller epsilon or delta"):
+            Guarantee.from_dict(guarantee().to_dict() | part)
+    assert Guarantee.from_dict(guarantee().to_dict() | {"epsilon": 2.0}).epsilon == 2.0
+    with pytest.raises(InvalidParameter, match="what to_dict returned"):
+        Guarantee.from_dict(None)  # type: ignore[arg-type]
 
 
 def test_invalid_guarantees_are_refused() -> None:

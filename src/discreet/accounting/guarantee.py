@@ -9,10 +9,13 @@ from typing import Any, Literal
 
 from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
-from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
 from discreet.types import NEIGHBOURS, Neighbours
 
 _VERSION = 1
+
+LARGEST_CHECKED = 300.0
+"""Epsilon up to which events that are composed know their cost exactly."""
 
 INSECURE = (
     "The noise came from a seed, so anyone who knows or guesses the seed can remove it. "
@@ -279,7 +282,9 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
-        """Read a guarantee back; unknown or missing fields are refused."""
+        """Read a guarantee back; unknown fields and claims its event does not bear are refused."""
+        if not isinstance(values, Mapping):
+            raise InvalidParameter("A guarantee is read from what to_dict returned.")
         given = dict(values)
         version = given.pop("version", None)
         if version != _VERSION:
@@ -292,7 +297,26 @@ class Guarantee:
                 f"A guarantee has fields {sorted(expected)}. Got {sorted(given)} instead."
             )
         given["event"] = event_from_dict(given["event"])
-        return cls(**given)
+        guarantee = cls(**given)
+        if not guarantee._is_borne():
+            raise InvalidData(
+                "This guarantee claims a smaller epsilon or delta than its event does. Use it as "
+                "discreet wrote it."
+            )
+        return guarantee
+
+    def _is_borne(self) -> bool:
+        """Return whether the event costs no more than is claimed, as far as that is known."""
+        # The event of an ex-post guarantee is the worst case, which is what was reserved.
+        claim = (self.epsilon, self.delta)
+        if self.kind == "ex-post":
+            claim = self.reserved or (math.inf, 1.0)
+        if claim[0] > LARGEST_CHECKED:
+            return True
+        # Accountants of other machines and releases may round a little differently.
+        cost = self.event.delta(claim[0] * (1 + 1e-9))
+        unknown = cost == 1 and isinstance(self.event, Composed)
+        return unknown or cost <= claim[1] * 1.02
 
     def __str__(self) -> str:
         """Return the guarantee in words, one statement to a line."""

@@ -14,6 +14,7 @@ from discreet.estimators.classes import read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
 from discreet.estimators.parameters import GUESS, INTERCEPT
+from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
@@ -81,6 +82,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
 
     loss: str = "logistic"
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._validated(X, y)
@@ -182,6 +184,7 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
 
     loss: str = "huber"
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._validated(X, y)
