@@ -1,8 +1,9 @@
 """Checks of public arguments."""
 
+import numpy as np
 import pytest
 
-from discreet.checks import integer, moderate
+from discreet.checks import integer, moderate, one_of
 from discreet.errors import InvalidParameter
 
 
@@ -27,3 +28,9 @@ def test_whole_numbers_may_have_a_limit():
     assert integer("rows", 5, maximum=5) == 5
     with pytest.raises(InvalidParameter, match=r"rows must be at most 1,000. Got 1001 instead"):
         integer("rows", 1001, maximum=1000)
+
+
+def test_rows_in_the_wrong_place_are_not_quoted():
+    with pytest.raises(InvalidParameter, match="ndarray") as caught:
+        one_of("neighbours", np.array([1234.5]), ("zero-out",))
+    assert "1234" not in str(caught.value)

@@ -12,6 +12,7 @@ from discreet.accounting import (
     gamma_floor,
     gamma_scale,
 )
+from discreet.accounting.gamma import output_sensitivity
 from discreet.errors import BudgetTooSmall, Incompatible
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
@@ -212,3 +213,8 @@ def test_less_strength_costs_a_replacement_noise_and_no_privacy(
     assert worst(scale) <= epsilon
     assert worst(scale) > 0.999 * epsilon
     assert worst(2 / epsilon) > epsilon
+
+
+def test_the_minima_of_both_neighbours_may_be_off_by_the_tolerance() -> None:
+    assert output_sensitivity(1.0, 4.0, 0.5, "zero-out") == 0.5
+    assert output_sensitivity(1.0, 4.0, 0.5, "replace-one") == 0.75

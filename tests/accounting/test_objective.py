@@ -17,7 +17,7 @@ from discreet.accounting import (
     gaussian_delta,
     gaussian_multiplier,
 )
-from discreet.accounting.curves import kinked_rdp
+from discreet.accounting.curves import anchored, kinked_rdp
 from discreet.accounting.gaussian import least
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
@@ -370,3 +370,8 @@ def test_a_budget_beyond_all_noise_is_refused_without_numbers_nobody_passed(mode
     assert "1e-20" not in str(caught.value)
     with pytest.raises(BudgetTooSmall, match=r"Use a strength above"):
         MODES[mode].sigma(LOGISTIC, 1.0, 1e-6, 1e-3, "zero-out")
+
+
+def test_a_tiny_delta_is_not_rounded_away_below_the_start_of_a_curve() -> None:
+    flat = anchored(lambda epsilons: np.full_like(epsilons, 1e-30), np.array([0.0]), 1e-40)
+    assert flat[0] >= 1e-30

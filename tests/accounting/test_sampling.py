@@ -12,6 +12,7 @@ import pytest
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
+from mpmath import mp, mpf
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
@@ -519,3 +520,26 @@ def test_refusals(values: tuple[object, ...], message: str) -> None:
     for kind in (PoissonGaussian, FixedSizeGaussian):
         with pytest.raises(InvalidParameter, match=message):
             kind(*values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [PoissonGaussian, FixedSizeGaussian])
+def test_curves_pay_for_the_rounding_of_transforms(kind: type[PoissonGaussian]) -> None:
+    # 10,000 batches that together tell nearly all: only the amplified curve is small here.
+    assert kind(2.0, 1e-3, 10_000, "zero-out").delta(40.0) >= 10_000 * 0.99e-14
+
+
+def test_the_chance_to_enter_a_batch_is_rounded_up() -> None:
+    for rate in np.random.default_rng(0).uniform(1e-6, 0.3, 300).tolist():
+        found = PoissonGaussian(0.05, rate, 7, "zero-out").delta(0.1)
+        with mp.workprec(200):
+            assert mpf(found) >= 1 - (1 - mpf(rate)) ** 7
+
+
+def test_the_chance_to_fill_a_batch_is_rounded_up() -> None:
+    n, cap = 100, 20
+    for rate in np.random.default_rng(0).uniform(0.05, 0.3, 40).tolist():
+        event = CappedPoissonGaussian(1.0, rate, 1, "zero-out", cap=cap, n_rows=n)
+        with mp.workprec(200):
+            q = mpf(rate)
+            full = [mp.binomial(n - 1, k) * q**k * (1 - q) ** (n - 1 - k) for k in range(cap, n)]
+            assert mpf(event.reached) >= mp.fsum(full)

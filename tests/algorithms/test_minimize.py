@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from discreet.algorithms import newton, proximal
 from discreet.algorithms.minimize import minimise
-from discreet.algorithms.objective import Objective, norm
+from discreet.algorithms.objective import Objective, norm, settle
 from discreet.data import Rows, prox_error
 from discreet.errors import Incompatible, InvalidParameter, NotCertified
 from discreet.losses import (
@@ -30,6 +31,7 @@ from discreet.losses import (
 )
 from discreet.regularizers import L1, ElasticNet, Group, Ridge
 from discreet.sets import Box, L1Ball, L2Ball, Simplex
+from discreet.types import unit_roundoff
 
 SMOOTH = [
     Logistic(),
@@ -391,3 +393,55 @@ def test_huge_labels_do_not_upset_the_solver():
     heavy = Rows(rows.X, y, None, rows.norms)
     w = minimise(heavy, loss, linear=linear, strength=1.0, tolerance=1e-9)
     assert norm(full_gradient(heavy, loss, w, linear, 1.0)) <= 1e-9
+
+
+def test_the_error_of_a_gradient_counts_against_the_room():
+    assert settle(0.5e-8, 0.4e-8, 1e-8)
+    assert not settle(0.9e-8, 0.4e-8, 1e-8)
+    with pytest.raises(NotCertified):
+        settle(0.0, 1e-8, 1e-8)
+
+
+def test_the_error_of_a_gradient_covers_the_sum_of_its_parts():
+    # Ridge and linear term cancel, so that nothing but their rounding is left.
+    rng, worst = np.random.default_rng(0), 0.0
+    rows = Rows(np.zeros((1, 8)), np.ones(1))
+    for _ in range(50):
+        w, strength = rng.standard_normal(8) * 1e6, float(rng.uniform(0.1, 1.0))
+        linear = -strength * w
+        found, error = Objective(rows, Logistic(), linear, strength).certified(w)
+        off = [
+            Fraction(g) - Fraction(strength) * Fraction(a) - Fraction(b)
+            for g, a, b in zip(found, w, linear, strict=True)
+        ]
+        apart = math.sqrt(float(sum(v * v for v in off)))
+        assert apart <= error
+        worst = max(worst, apart)
+    assert worst > 0.0
+
+
+def test_a_proximal_certificate_covers_the_rounding_of_the_map():
+    # At the minimum, but a step of 1e-6 of a map that is known up to rounding tells little.
+    objective = Objective(Rows(np.zeros((1, 1)), np.ones(1)), Logistic(), np.array([-1.0]), 1.0)
+
+    def certified(room):
+        prox, w = (lambda v, _: v), np.ones(1)
+        return proximal.certify(objective, prox, w, np.zeros(1), 1e6, room)
+
+    with pytest.raises(NotCertified):
+        certified(1e-10)
+    assert certified(1e-8) is not None
+
+
+def test_a_proximal_certificate_covers_the_rounding_of_its_sum():
+    objective = Objective(Rows(np.zeros((1, 1)), np.ones(1)), Logistic(), np.array([-1e6]), 1.0)
+    w, gradient = np.ones(1), np.array([1.0 - 1e6])
+    needed = prox_error(1) * (1e6 + 1.0) * 3.0
+    needed += 4 * unit_roundoff() * 2 * 999_999.0 + objective.certified(w)[1]
+
+    def certified(room):
+        return proximal.certify(objective, lambda v, _: np.clip(v, -1, 1), w, gradient, 1.0, room)
+
+    assert certified(1.02 * needed) is not None
+    with pytest.raises(NotCertified):
+        certified(0.99 * needed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -415,3 +416,30 @@ def test_strong_ridges_do_not_clip_the_weights(strength: float) -> None:
 
     exact = brentq(gradient, 0.0, 100.0)
     assert weights[0] == pytest.approx(exact, abs=8 * plan.scale / strength)
+
+
+@pytest.mark.parametrize("algorithm", [ObjectivePerturbation, OutputPerturbation])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_certified_minimum_is_asked_for_and_released_with_all_its_noise(
+    monkeypatch: pytest.MonkeyPatch, algorithm: Any, delta: float
+) -> None:
+    asked: dict[str, Any] = {}
+    point = np.array([0.3])
+    monkeypatch.setattr(
+        f"{algorithm.__module__}.minimise", lambda rows, loss, **given: asked.update(given) or point
+    )
+    rng = np.random.default_rng(1)
+    for ridge in rng.uniform(0.01, 5.0, 30):
+        task = problem(regularizer=Ridge(strength=float(ridge)))
+        strength = float(ridge * rng.uniform(1.0, 1.5))
+        plan = algorithm(strength=strength).plan(task, Budget(1.0, delta))
+        released, random = plan.run(ArraySource(X, Y), Seeded(3)).weights, Seeded(3)
+        if algorithm is ObjectivePerturbation:
+            assert (asked["linear"] == plan.tilt.sample(task.shape, random)).all()
+            assert asked["linear_error"] >= plan.tilt.displacement(1)
+        assert (released == plan.noise.add(point, random)).all()
+        assert asked["tolerance"] <= plan.tolerance
+        # The ridge that was asked for and that of the regularizer are enough as real numbers.
+        ridges = asked["strength"], task.regularizer.strong_convexity
+        assert sum(map(Fraction, ridges)) > Fraction(plan.strength)
+        assert sum(ridges) >= plan.strength

@@ -14,7 +14,7 @@ from discreet.algorithms.minimize import minimise
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Squared
-from discreet.noise import Seeded
+from discreet.noise import Seeded, permutation
 from discreet.regularizers import Ridge
 from discreet.sets import Box, L2Ball, VertexPolytope
 from discreet.types import Bounds
@@ -252,3 +252,36 @@ def test_bolt_on_refuses_projections_without_a_bound_on_their_rounding() -> None
     task = Problem(loss=Logistic(), bounds=bounds, n_features=2, n_rows=100, constraint=triangle)
     with pytest.raises(Incompatible, match="iterative"):
         BoltOn().plan(task, Budget(1.0, 1e-6))
+
+
+@pytest.mark.parametrize(("neighbours", "apart"), [("zero-out", 1), ("replace-one", 2)])
+def test_the_noise_covers_minima_that_are_off_by_the_tolerance(neighbours: str, apart: int) -> None:
+    plan = OutputPerturbation(strength=3.0).plan(problem(neighbours=neighbours), Budget(1.0, 1e-6))
+    assert plan.tolerance > 0
+    least = (apart * plan.problem.terms.lipschitz + 2 * plan.tolerance) / plan.strength
+    assert plan.sensitivity >= least * (1 - 1e-15)
+    assert plan.noise.scale >= least * gaussian_multiplier(1.0, 1e-6)
+
+
+def test_bolt_on_takes_whole_batches_in_secret_order_and_keeps_the_last_iterate() -> None:
+    task, n = problem(n_rows=22), 22  # two rows are left over
+    rng = np.random.default_rng(0)
+    plan = BoltOn(passes=2, batch=5, strength=4.0).plan(task, Budget(1.0, 1e-6))
+    rows = task.bound(ArraySource(rng.normal(size=(n, 2)), rng.integers(0, 2, n)))
+    w, modulus, t = np.zeros(2), 4.0 / n, 0
+    batches = permutation(n, Seeded(0))[:20].reshape(4, 5)
+    for _ in range(2):
+        for chosen in batches:
+            t += 1
+            gradient = rows.take(chosen).gradient(task.loss, w) / 5
+            step = min(1 / (task.terms.smoothness + modulus), 1 / (modulus * t))
+            w = w - step * (gradient + modulus * w)
+    assert plan._train(rows, Seeded(0)) == pytest.approx(w, rel=1e-12)
+
+
+def test_the_noise_of_bolt_on_covers_its_rounding() -> None:
+    task = problem(n_rows=20, constraint=Box(low=1.0, high=2.0))
+    plan = BoltOn(passes=100, batch=1, step=1e-13).plan(task, Budget(1.0, 1e-6))
+    assert plan._rounding > 0.01 * plan.sensitivity
+    paid = plan.sensitivity + plan._rounding
+    assert plan.noise.scale >= paid * gaussian_multiplier(1.0, 1e-6)

@@ -96,3 +96,14 @@ def test_refusals() -> None:
         Purification().plan(problem(n_features=2000), Budget(1.0))
     with pytest.raises(Incompatible, match="bounded"):
         Purification().plan(problem(constraint=Box(low=0.0, high=math.inf)), Budget(1.0))
+
+
+def test_the_distance_covers_the_cube_that_points_are_drawn_from() -> None:
+    plan = Purification().plan(
+        problem(n_features=2, n_rows=1000, constraint=L2Ball(radius=3.0)), Budget(1.0)
+    )
+    assert plan.half_width >= 3.0
+    step = plan.noise.grid.step
+    # Cells of the outermost steps reach half a step further.
+    drawn = (math.ceil(plan.half_width / step) + 0.5) * step
+    assert plan.distance >= 4 * 2 * drawn * (plan.inner.guarantee.delta * MIXING) ** 0.5

@@ -328,3 +328,11 @@ def test_long_weights_are_shrunk_less_than_by_one_run() -> None:
         return float(np.mean(np.linalg.norm(np.array(weights) - true, axis=1)))
 
     assert distance("auto") < 0.7 * distance("objective-perturbation")
+
+
+@pytest.mark.parametrize("part", ["epsilon", "delta"])
+def test_both_runs_share_what_is_set_aside_for_their_outputs(part: str) -> None:
+    plan = RecentredPerturbation().plan(problem(n_rows=5000), Budget(1.0, 1e-6))
+    parts = (plan.first.inner, plan.first.output, plan.second.output)
+    spent = sum(getattr(budget, part) for budget in parts)
+    assert spent <= getattr(plan.budget, part) * (1 + 1e-12)

@@ -15,8 +15,9 @@ from scipy import stats
 from discreet import PrivateRidge
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms import Problem, SufficientStatistics, choose
+from discreet.algorithms.release_noise import ReleaseNoise
 from discreet.algorithms.second_moments import SecondMoments
-from discreet.algorithms.sufficient_statistics import stein_strength
+from discreet.algorithms.sufficient_statistics import SufficientStatisticsPlan, stein_strength
 from discreet.algorithms.trust_region import trust_region
 from discreet.data import ArraySource, RawBlock
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
@@ -24,7 +25,7 @@ from discreet.losses import Clipped, Logistic, Squared
 from discreet.noise import Seeded
 from discreet.regularizers import L1
 from discreet.sets import L1Ball, L2Ball
-from discreet.types import Bounds
+from discreet.types import Bounds, unit_roundoff
 
 UNIT = Bounds(row_norm=1.0, label=(-1.0, 1.0))
 RELATIONS = ("zero-out", "replace-one", "add-remove")
@@ -408,3 +409,71 @@ def test_data_beyond_memory_is_read_in_blocks(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert peak < X.nbytes / 3
     assert model.coef_[0] == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("ridge", ["stein", "adassp", "fixed"])
+def test_nothing_is_released_beside_the_noisy_sums(
+    monkeypatch: pytest.MonkeyPatch, ridge: str
+) -> None:
+    """With noise that hides all, other rows give the same release bit by bit."""
+    task = problem(n_features=3, n_rows=20)
+    plan = SufficientStatistics(ridge=ridge).plan(task, Budget(1e4, 1e-3))  # type: ignore[arg-type]
+    sums: list[np.ndarray] = []
+    monkeypatch.setattr(
+        ReleaseNoise, "add", lambda self, v, random: sums.append(v) or np.zeros_like(v)
+    )
+    monkeypatch.setattr(SufficientStatisticsPlan, "_adassp", lambda self, eigenvalue: eigenvalue)
+    rng = np.random.default_rng(0)
+    one, two = (
+        plan.released(ArraySource(rng.normal(size=(20, 3)), rng.uniform(-1, 1, 20)), Seeded(0))
+        for _ in range(2)
+    )
+    assert (sums[0] != sums[1]).all()
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_rounding_of_products_with_the_root_of_two_is_paid_for() -> None:
+    plan = SufficientStatistics().plan(problem(), Budget(1.0, 1e-6))
+    rounding = 4 * unit_roundoff() * 2 * plan.moments.capacity * 2
+    assert plan.sensitivity >= plan.moments.l2_sensitivity("zero-out") + rounding
+
+
+class InBlocks(ArraySource):
+    """Rows of zeros in blocks of any size."""
+
+    def __init__(self, n_rows: int, n_features: int, size: int) -> None:
+        super().__init__(np.zeros((n_rows, n_features)), np.zeros(n_rows))
+        self.size = size
+
+    def blocks(self) -> Iterator[RawBlock]:
+        for start in range(0, self.n_rows, self.size):
+            part = slice(start, start + self.size)
+            yield RawBlock(self._X[part], self._y[part], None)
+
+
+def test_no_number_of_rows_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every row stands for a block whose sums are as large as they can be.
+    monkeypatch.setattr(
+        SecondMoments, "_block", lambda self, rows, part: np.full((3, 4), 2**52, dtype=np.int64)
+    )
+    moments = SecondMoments(dimension=3, row_norm=1.0, label=1.0, capacity=2500)
+    task = problem(n_features=3, n_rows=2500)
+    for found in moments.integers(task, InBlocks(2500, 3, size=1)):
+        assert (found == 2.0**51).all()
+
+
+def test_no_block_holds_more_than_sums_of_floats_hold_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Under add-remove there may be far more rows than were declared.
+    task = problem(n_rows=10, neighbours="add-remove")
+    moments, sizes, real = SecondMoments.of(task), [], SecondMoments._block
+    monkeypatch.setattr(
+        SecondMoments,
+        "_block",
+        lambda self, rows, part: sizes.append(part.stop - part.start) or real(self, rows, part),
+    )
+    moments.integers(task, InBlocks(70_000, 2, size=70_000))
+    assert sum(sizes) == 70_000
+    assert max(sizes) * 4**moments.bits <= 2**53

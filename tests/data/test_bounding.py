@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 import tracemalloc
 import warnings
 from fractions import Fraction
@@ -347,3 +348,28 @@ def test_coefficients_times_rows_within_bounds_are_weights_times_bounded_rows(
         np.testing.assert_allclose(
             within(bounds, sp.csr_array(X), centred=intercept > 0).toarray(), cut
         )
+
+
+def test_blank_rows_are_zero_where_ranges_are_centred():
+    bounds = Bounds(features=(10.0, 20.0), classes=(0, 1))
+    bounding = Bounding.plan(bounds, 2, Logistic(), intercept=1.0)
+    rows = bounding.apply(ArraySource([[math.nan, 12.0], [11.0, 12.0]], [0, 5]))
+    assert not rows.X.any()
+    assert not rows.norms.any()
+    assert not rows.weight.any()
+
+
+@pytest.mark.parametrize("place", ["row", "label", "weight"])
+def test_no_cause_of_a_refusal_quotes_the_data(place):
+    bounding = Bounding.plan(Bounds(row_norm=1.0, label=(0, 1)), 1, Squared())
+    secret = np.array(["secret"])
+    with pytest.raises(InvalidData) as caught:
+        bounding.apply(
+            ArraySource(
+                secret[:, None] if place == "row" else [[1.0]],
+                secret if place == "label" else [0.0],
+                secret if place == "weight" else None,
+            )
+        )
+    report = traceback.TracebackException.from_exception(caught.value, limit=0)
+    assert "secret" not in "".join(report.format(chain=True))

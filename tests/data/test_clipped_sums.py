@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.data import ArraySource, Bounding, Rows, blockwise
-from discreet.data.blocks import slices
+from discreet.data.blocks import gamma, slices
 from discreet.data.blockwise import BLOCK_ROWS, cache_rows
 from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
 from discreet.data.narrow import SLIM
@@ -30,7 +30,7 @@ from discreet.losses import (
     Squared,
     SquaredVector,
 )
-from discreet.types import Bounds
+from discreet.types import Bounds, unit_roundoff
 
 
 def labels(loss: Loss, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -348,3 +348,36 @@ def test_norms_of_float32_rows_are_bounds(kind: str) -> None:
     # Norms in float32, rounded outwards as if they were float64, would not be.
     short = np.sqrt(np.einsum("ij,ij->i", X, X)) * (1.0 + 58 * 2.0**-53)
     assert any(Fraction(float(a)) ** 2 < b for a, b in zip(short, exact, strict=True))
+
+
+def test_a_cap_times_a_norm_stays_within_the_clip_in_real_arithmetic() -> None:
+    norms = np.random.default_rng(0).uniform(0.5, 2.0, 1000)
+    # Slopes of a half, weighted so that every one of them is cut.
+    rows = Rows(norms[:, None], np.ones(1000), np.full(1000, 10.0), norms.copy())
+    for clip in (1.0, 0.3):
+        cut = cut_slopes(ClippedSums(rows, Logistic()), np.zeros(1), clip)
+        for slope, norm in zip(cut, norms, strict=True):
+            assert abs(Fraction(slope)) * Fraction(norm) <= Fraction(clip)
+
+
+@pytest.mark.parametrize("outputs", [2, 30])
+def test_slopes_of_several_outputs_are_cut_in_real_arithmetic(outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    slope, high = rng.normal(size=(300, outputs)), rng.uniform(0.01, 0.5, 300)
+    for row, cap in zip(blockwise._shorten(slope, high, -high), high, strict=True):
+        assert sum(Fraction(v) ** 2 for v in row) <= Fraction(cap) ** 2
+
+
+def test_blank_rows_are_not_counted_among_the_short() -> None:
+    rows = Rows(np.array([[1.0], [0.0], [3.0]]), np.ones(3), np.array([1.0, 0.0, 1.0]))
+    with ClippedSums(rows, Logistic()) as sums:
+        assert sums.counted(None, np.zeros(1), 0.6)[1] == 1
+        assert sums.counted(np.array([1, 0]), np.zeros(1), 0.6)[1] == 1
+
+
+@pytest.mark.parametrize("shifting", [False, True])
+@pytest.mark.parametrize("n", [10, 10**5, 2**30])
+def test_the_sums_of_both_neighbours_may_be_rounded(n: int, shifting: bool) -> None:
+    inside = gamma(BLOCK_ROWS + 4) * (n if shifting else min(n, BLOCK_ROWS))
+    both = 2 * 0.5 * (inside + unit_roundoff() * n)
+    assert sum_rounding(0.5, n_rows=n, shifting=shifting) >= both

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.data import Rows, blocks, certificate_error
-from discreet.data.blocks import Total, block_rows, in_order, summed
+from discreet.data.blocks import Total, block_rows, gamma, in_order, summed
 from discreet.losses import (
     Clipped,
     Huber,
@@ -267,3 +267,39 @@ def test_in_order_keeps_order_and_passes_errors_on():
 def test_block_size_is_a_function_of_the_shape_only():
     assert block_rows(50) == 4096
     assert all(block_rows(p) % 256 == 0 for p in (1, 10, 777, 10_000))
+
+
+@pytest.mark.parametrize("p", [3, 17, 50, 300])
+def test_a_row_is_projected_the_same_wherever_it_stands(p):
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((203, p)), rng.standard_normal(p)
+
+    def projected(part):
+        return Rows(np.ascontiguousarray(part), np.zeros(len(part))).projected(w)
+
+    whole = projected(X)
+    for first in (1, 2, 3, 5):
+        np.testing.assert_array_equal(projected(X[first:]), whole[first:])
+    for i in range(20):
+        np.testing.assert_array_equal(projected(X[i : i + 1]), whole[i : i + 1])
+
+
+def test_the_error_bound_uses_the_curvature_where_the_margins_are():
+    # At a margin of 20 the slope of the Poisson loss moves exp(20) times as far as the margin.
+    x = np.random.default_rng(0).uniform(0.5, 1.0, 40)
+    x /= np.linalg.norm(x)
+    _, error = Rows(x[None], np.zeros(1)).certified_gradient(Poisson(limit=25.0), 20.0 * x)
+    assert error >= math.exp(20.0) * gamma(40) * 20.0
+
+
+@pytest.mark.parametrize("size", [1, 3, 100, 800])
+def test_what_rounding_took_from_a_sum_is_added_back_where_parts_cancel(size):
+    rng = np.random.default_rng(1)
+    parts = rng.standard_normal(400) * 10.0 ** rng.integers(-8, 8, 400)
+    parts = rng.permutation(np.concatenate([parts, -parts * (1.0 + 1e-9)]))
+    total = Total((1,))
+    for start in range(0, 800, size):
+        total.add(*summed(parts[start : start + size, None].copy()))
+    exact = sum(map(Fraction, parts.tolist()))
+    off = abs(Fraction(total.value()[0]) - exact)
+    assert off <= 2.0**-53 * abs(float(exact)) + gamma(800) ** 2 * np.abs(parts).sum()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from discreet import (
     UndeclaredBounds,
     load,
 )
-from discreet.errors import InvalidParameter, WeakBudget
+from discreet.errors import InvalidData, InvalidParameter, WeakBudget
 from discreet.estimators.sampling import draw_quantile, quantile_scale
 from discreet.noise import Seeded
 from discreet.samplers import PiecewiseLinear
@@ -160,3 +162,34 @@ def test_a_weak_budget_is_warned_of(kind: type[PrivateMedian | PrivateQuantile])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kind(epsilon=50.0, bounds=bounds).fit(rows)
+
+
+def test_what_is_refused_where_missing_values_are_not() -> None:
+    model = PrivateMedian(bounds=Bounds(features=(0, 1)))
+    with pytest.raises(InvalidData, match=r"^X has an infinite value.* NaN may stay"):
+        model.fit([[np.inf], [np.nan], [0.5]])
+    model.fit([[np.nan], [0.5]])
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "one"), [("zero-out", 0.9), ("replace-one", 1.0), ("add-remove", 0.9)]
+)
+def test_the_scale_pays_for_scores_that_are_rounded(neighbours: str, one: float) -> None:
+    rows, size = 2**30, 2**20
+    scale = Fraction(quantile_scale(0.9, 1.0, neighbours, rows, size))
+    assert scale * size * (Fraction(one) + 4 * rows * Fraction(1, 2**48)) <= 1
+
+
+def test_a_secret_number_of_rows_sets_neither_lattice_nor_scale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, real = [], PiecewiseLinear.pinball
+
+    def pinball(index: np.ndarray, **given: Any) -> PiecewiseLinear:
+        seen.append((given["size"], given["scale"]))
+        return real(index, **given)
+
+    monkeypatch.setattr(PiecewiseLinear, "pinball", pinball)
+    for n in (5, 6):
+        draw_quantile(np.arange(float(n)), 0.5, (0.0, 10.0), 1.0, "add-remove", Seeded(0))
+    assert seen[0] == seen[1]

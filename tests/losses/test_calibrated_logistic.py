@@ -187,3 +187,23 @@ def test_a_bad_parameter_is_named() -> None:
     for flat in (-0.1, 101.0, math.nan):
         with pytest.raises(InvalidParameter, match="flat"):
             CalibratedLogistic(clip=0.3, flat=flat)
+
+
+@pytest.mark.parametrize("clip", [0.55, 0.6, 0.7])
+def test_terms_cover_caps_and_norms_that_were_rounded(clip: float) -> None:
+    loss = CalibratedLogistic(clip=clip)
+    terms = loss.terms(row_norm=1.0, label=1.0, reach=math.inf)
+    for norm in (1.0, 1.0 + 2.0**-40):
+        cap = abs(Fraction(float(loss.attach(np.ones(1), np.array([norm]))[0])))
+        assert Fraction(terms.smoothness) >= Fraction(norm) ** 2 * (1 - cap)
+
+
+@pytest.mark.parametrize("flat", [0.5, 3.0])
+def test_curvature_near_a_flat_part_is_at_most_the_bend(flat: float) -> None:
+    loss = CalibratedLogistic(clip=0.3, flat=flat)
+    z, sign, norms = sample()
+    y = loss.attach(sign, norms)
+    for slack in (0.0, 0.1, 2.0):
+        bend = loss.bend(z, y, np.full(len(z), slack))
+        for part in np.linspace(-1.0, 1.0, 9):
+            assert (loss.curvature(z + part * slack, y) <= bend * (1 + 1e-12)).all()

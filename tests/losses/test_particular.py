@@ -238,3 +238,26 @@ def test_slopes_round_within_the_declared_offset(loss: Loss) -> None:
             exact = exact_slope(loss, float(a), float(b))
             allowed = 2.0**-52 * (smoothness * loss.offset() + 8 * abs(exact) + 2)
             assert abs(mpmath.mpf(float(got)) - exact) <= allowed
+
+
+@pytest.mark.parametrize("reach", [1e-3, 0.5, 5.0, math.inf])
+def test_the_logistic_slope_takes_its_whole_range_within_any_reach(reach: float) -> None:
+    """The proof that pays nothing for the Jacobian needs all slopes up to 1."""
+    found = Logistic().regularity(label=1.0, reach=reach)
+    assert found.self_bounded
+    assert found.lipschitz >= 1.0
+    assert min(found.slopes) >= 1.0
+
+
+def test_the_bend_of_the_logistic_loss_is_rounded_up() -> None:
+    z = np.random.default_rng(0).uniform(38.0, 700.0, 300)
+    with mpmath.workdps(50):
+        for a, bend in zip(z, Logistic().bend(z, np.ones(300), np.zeros(300)), strict=True):
+            small = mpmath.exp(-mpmath.mpf(float(a)))
+            assert mpmath.mpf(float(bend)) >= small / (1 + small) ** 2
+
+
+def test_labels_count_in_the_slope_of_huber_within_a_reach() -> None:
+    loss = Huber(threshold=10.0)
+    most = loss.regularity(label=2.0, reach=3.0).lipschitz
+    assert most >= np.abs(loss.slope(np.array([3.0, -3.0]), np.array([-2.0, 2.0]))).max() == 5.0

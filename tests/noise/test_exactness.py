@@ -269,3 +269,7 @@ def test_sphere_tail_and_degenerate_words_are_settled():
     noise, nearly_one = GammaSphere(1.0, Grid(1.0, 1.0)), 2**64 - 1
     assert noise.sample((1,), Script([nearly_one, word(2**62)], then=Seeded(0))) == 0
     assert noise.sample((1,), Script([nearly_one, 0], then=Seeded(0))) == 0
+
+
+def test_a_rounding_that_is_no_number_stays_open():
+    assert inv.nearest(np.array([np.nan, 0.1]), np.zeros(2))[1].tolist() == [0]

@@ -1,6 +1,7 @@
 """The grid: its choice, its surcharge and its rounding."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -87,3 +88,13 @@ def test_noise_out_of_the_range_of_its_grid_is_refused(noise):
             noise(scale, grid)
     assert noise(2.0**40, grid).displacement(4) >= 1.0
     assert noise(2.0**40, grid).displacement(4) <= 1.0 + 1e-15
+
+
+@pytest.mark.parametrize("sensitivity", [0.1, 1.0, 1 / 3, 1e-7])
+@pytest.mark.parametrize("step", [2.0**-20, 2.0**-3])
+def test_the_surcharge_is_never_rounded_down(step, sensitivity):
+    grid = Grid(step=step, reach=1.0)
+    for dim in range(1, 40):
+        over = Fraction(grid.surcharged(sensitivity, dim, "l2")) - Fraction(sensitivity)
+        assert over > 0
+        assert over**2 >= dim * Fraction(step) ** 2

@@ -442,3 +442,22 @@ def test_bad_arguments() -> None:
     for strategy in (Tree, Toeplitz, best_blt):
         with pytest.raises(InvalidParameter):
             strategy(0)
+
+
+@pytest.mark.parametrize(("times", "apart"), [(1, 1), (3, 4)])
+def test_noise_pays_for_participations_rounding_and_grid(times: int, apart: int) -> None:
+    tree, reach = Tree(16), 1e7  # so far that the rounding of sums shows
+    sums = plan(
+        tree,
+        sensitivity=1e-3,
+        multiplier=2.0,
+        shape=(5,),
+        reach=reach,
+        participations=times,
+        separation=apart,
+    )
+    touched = tree.touched(times)
+    moved = tree.sensitivity(times, apart) * 1e-3
+    moved += 2 * math.sqrt(touched) * tree.rounding * reach
+    assert sums.paid >= moved + math.sqrt(touched * 5) * sums.noise.grid.step
+    assert sums.sigma >= 2.0 * sums.paid

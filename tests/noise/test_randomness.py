@@ -9,7 +9,15 @@ import pytest
 from scipy import stats
 
 from discreet.errors import InvalidParameter
-from discreet.noise import Randomness, Seeded, System, as_randomness, integers, permutation
+from discreet.noise import (
+    Randomness,
+    Seeded,
+    System,
+    as_randomness,
+    integers,
+    permutation,
+    randomness,
+)
 
 ALARM = 1e-5  # false alarms of a statistical check
 
@@ -37,7 +45,10 @@ def test_seeded_repeats_and_says_so():
 
 
 @pytest.mark.parametrize("n", [4, 5000])  # below and above the switch to AES
-def test_system_never_repeats(n):
+@pytest.mark.parametrize("plain", [False, True])
+def test_system_never_repeats(n, plain, monkeypatch):
+    if plain:  # as without the package
+        monkeypatch.setattr(randomness, "Cipher", None)
     source = System()
     drawn = [System(), source, source, copy.deepcopy(source)]
     words = np.concatenate([s.words(n) for s in drawn])
@@ -91,3 +102,27 @@ def test_integers_are_uniform_and_reject_instead_of_reducing():
     assert integers(5, 2, Script([5 * top, 4 * top, 7 * top, 2 * top])).tolist() == [2, 4]
     with pytest.raises(InvalidParameter, match="high"):
         integers(0, 1, Seeded(0))
+
+
+def test_every_large_request_has_a_key_of_its_own(monkeypatch):
+    """With and without the package: what the cipher is given is looked at, not what it makes."""
+    keys = []
+
+    class Stream:
+        def __init__(self, key):
+            self.key = key
+
+        def encryptor(self):
+            return self
+
+        def update(self, data):
+            return self.key[:8] * (len(data) // 8)
+
+    monkeypatch.setattr(randomness, "AES", lambda key: keys.append(key) or key, raising=False)
+    monkeypatch.setattr(randomness, "CTR", lambda nonce: nonce, raising=False)
+    monkeypatch.setattr(randomness, "Cipher", lambda key, mode: Stream(key))
+    source = System()
+    for asked in (source, source, copy.deepcopy(source), System()):
+        assert asked.words(5000).shape == (5000,)
+    assert len(set(keys)) == 4
+    assert all(len(key) == 32 for key in keys)

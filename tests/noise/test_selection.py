@@ -13,7 +13,7 @@ from scipy import stats
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.noise import Seeded, exponential_mechanism, permute_and_flip, selection, signs, top
 from discreet.noise.coins import below_exp
-from discreet.noise.selection import propose
+from discreet.noise.selection import propose, whole_weights
 
 SCORES = np.array([0.0, 1.0, 2.5, -1.0])
 
@@ -187,3 +187,31 @@ def test_refusals() -> None:
         top(np.zeros(3), 4, Seeded(0))
     with pytest.raises(InvalidParameter, match="noise"):
         top(np.zeros(3), 1, Seeded(0), noise="laplace")
+
+
+def test_coins_next_to_their_chance_are_exact() -> None:
+    for odds in np.linspace(-30.0, 30.0, 400):
+        with mp.workprec(300):
+            edge = int(mp.floor(mp.ldexp(1 / (1 + mp.exp(-mpf(float(odds)))), 64)))
+        for off in (1, 3, 50):
+            assert signs(np.array([odds]), Scripted(edge - off))[0]
+            assert not signs(np.array([odds]), Scripted(edge + off))[0]
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1e-13, 1e-13])
+def test_coins_of_an_exponent_known_up_to_its_error_are_exact(wrong: float) -> None:
+    for x in (-0.001, -0.7, -3.0, -11.0, -20.0):
+        with mp.workprec(300):
+            edge = int(mp.floor(mp.ldexp(mp.exp(mpf(x)), 64)))
+        exact = lambda x=x: mpf(x)  # noqa: E731
+        for off in (2, 50):
+            assert below_exp(x + wrong, 2e-13, exact, Scripted(edge - off))
+            assert not below_exp(x + wrong, 2e-13, exact, Scripted(edge + off))
+
+
+def test_a_proposal_without_a_chance_is_turned_down() -> None:
+    # Scores far below the best are proposed as often as those a little below it.
+    x = np.array([0.0, -50.0])
+    ends = whole_weights(x, 0.0)
+    second = int(ends[0]) << (64 - int(ends[-1] - 1).bit_length())
+    assert exponential_mechanism(x, Scripted(second, 2**63, 0, 0)) == 0

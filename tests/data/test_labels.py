@@ -1,0 +1,39 @@
+"""Encoded labels are numbers within their bound, whatever range was declared."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.data import ArraySource, Bounding
+from discreet.losses import Squared, SquaredVector
+from discreet.types import Bounds
+
+
+@pytest.mark.parametrize("intercept", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "label",
+    [
+        (0.0, 5e-324),  # half of its width is 0
+        (1.5e-323, 2e-323),
+        (-5e-324, 5e-324),
+        (1e16, 1e16 + 2.0),  # as wide as floats are apart there
+        (-(2.0**53) - 2.0, -(2.0**53)),
+    ],
+)
+def test_labels_are_numbers_of_the_unit_range_however_narrow_their_own(
+    label: tuple[float, float], intercept: float
+) -> None:
+    bounding = Bounding.plan(Bounds(row_norm=1.0, label=label), 1, Squared(), intercept=intercept)
+    y = bounding.apply(ArraySource(np.zeros((4, 1)), [*label, -1e300, 1e300])).y
+    assert np.abs(y).max() <= 1.0  # false where one is no number
+
+
+@pytest.mark.parametrize("outputs", [2, 3, 5, 7, 11, 29, 58])
+def test_the_norm_of_several_labels_is_rounded_outwards(outputs: int) -> None:
+    bounds = Bounds(row_norm=1.0, label=(-1.0, 1.0))
+    bounding = Bounding.plan(bounds, 1, SquaredVector(dim=outputs))
+    y = bounding.apply(ArraySource(np.zeros((1, 1)), np.full((1, outputs), 9.0))).y[0]
+    assert sum(Fraction(v) ** 2 for v in y) <= Fraction(bounding.label_bound) ** 2
