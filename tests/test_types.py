@@ -66,7 +66,7 @@ def test_classes_may_come_in_any_collection() -> None:
         ({(0, 1), (1, 2)}, "one pair"),
         ([(0, 1), (0, 1, 2)], r"features\[1\]"),
         ((1, 0), "low < high"),
-        ({}, "names"),
+        ({}, "features names no column"),
         ({"age": 5}, r"features\['age'\] must be a pair"),
         ({1: (0, 1)}, "as text"),
     ],

@@ -149,6 +149,11 @@ class Bounds:
             put("classes", _labels(self.classes))
         features: object = self.features
         if isinstance(features, Mapping):
+            if not features:
+                raise InvalidParameter(
+                    "bounds.features names no column. Give every column its range, e.g. "
+                    "features={'age': (17, 90)}, or leave features out."
+                )
             if not all(isinstance(name, str) for name in features):
                 raise InvalidParameter("bounds.features takes names of columns as text.")
             put("names", tuple(features))

@@ -18,6 +18,7 @@ from discreet.adaptive import (
     Task,
     ThresholdStop,
     certified,
+    choose,
     geometric_levels,
 )
 from discreet.adaptive.quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
@@ -563,3 +564,15 @@ def test_refusals() -> None:
         next(pure.models(rows(), Seeded(0)))
     with pytest.raises(Incompatible, match="squared loss only"):
         Certificate(task=task("logistic"), target=0.1).run(rows(), Seeded(0))
+
+
+def test_auto_may_end_without_a_model_only_where_the_plan_tells_so() -> None:
+    job, noisy = task(n=20_000), task(n=20_000, p=10, strength=0.005 * 20_000)
+    for each, cap, sure in ((job, 2.0, True), (noisy, 8.0, True), (noisy, 2.0, False)):
+        plan = choose(each, target=0.05, max_epsilon=cap)
+        assert plan.reserved[0] <= cap
+        assert (isinstance(plan, OneShot) or plan.enough <= cap) == sure
+    with pytest.raises(BudgetTooSmall):
+        choose(noisy, target=0.05, max_epsilon=2.0, method="one-shot")
+    with pytest.raises(BudgetTooSmall):  # only ridge has a certificate to fall back on
+        choose(task("logistic", n=200), target=0.01, max_epsilon=0.01)

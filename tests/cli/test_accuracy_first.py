@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
-from discreet import load
+from discreet import AccuracyFirst, load
 from discreet.cli import accuracy_first
 
 FIRST = "accuracy-first data.csv --target rich --schema schema.toml --out model.json"
@@ -103,6 +104,12 @@ def test_missed_target_is_priced_and_leaves_no_model(folder, run):
         ("--accuracy 0.1 --max-epsilon 1 --validation 2", "--validation must lie strictly"),
         ("--accuracy 0.1 --max-epsilon 1 --method certificate", "--method certificate is for"),
         ("--accuracy 0.1 --max-epsilon 1 --delta 1", "delta must be below 1"),
+        ("--accuracy 2 --max-epsilon 1", "--accuracy is the error that may remain"),
+        ("--accuracy 0.6 --max-epsilon 1 --metric error-rate", "leave at most 0.5"),
+        ("--accuracy 0.1 --max-epsilon 1 --metric loss --method theory", "is for excess risk"),
+        ("--accuracy 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
+        ("--accuracy 0.1 --max-epsilon 1 --target hours --metric error-rate", "--metric loss"),
+        ("--accuracy 0.1 --max-epsilon 1 --target hours --model elastic-net", "ridge penalties"),
     ],
 )
 def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, message):
@@ -122,6 +129,7 @@ def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, m
         ("--accuracy 0.1 --max-epsilon 1 --metric loss --method doubling", "Use --method noise-"),
         ("--accuracy 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
         ("--accuracy 0.1 --max-epsilon 1e-4 --method doubling", "more than --max-epsilon."),
+        ("--accuracy 0.1 --max-epsilon 1 --target hours --method theory", "leave --method out"),
     ],
 )
 def test_messages_name_options(folder, run, options, message):
@@ -139,3 +147,35 @@ def test_more_than_two_categories_are_refused_before_the_data_is_read(folder, ru
     assert code == 1
     assert "two categories" in err
     assert "reading" not in err
+
+
+def declare(folder, line):
+    schema = folder / "schema.toml"
+    schema.write_text(f"{line}\n{schema.read_text()}")
+
+
+def test_only_zero_out_is_claimed_where_blank_rows_were_left_out(folder, run, rows, monkeypatch):
+    seen, real = [], AccuracyFirst.fit
+
+    def fit(self, X, y, **options):
+        seen.append((self.estimator.neighbours, self.estimator.n_rows, len(X)))
+        return real(self, X, y, **options)
+
+    monkeypatch.setattr(AccuracyFirst, "fit", fit)
+    declare(folder, 'missing = "blank"')
+    rows[3][1] = ""
+    (folder / "data.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+    assert run(f"{EASY} --seed 1")[0] == 0
+    # The fit holds for one row more or less, and its size is that of the file.
+    assert seen == [("add-remove", 300, 299)]
+    guarantee = load("model.json").guarantee_
+    assert guarantee.neighbours == "zero-out"
+    assert guarantee.under("add-remove") is None
+
+
+def test_cautions_under_add_remove_go_by_the_declared_size(folder, run):
+    # 300 rows in the file, 200 declared: 0.004 lies between 1/300 and 1/200.
+    declare(folder, 'neighbours = "add-remove"\nn_rows = 200')
+    err = run(f"{EASY} --delta 0.004 --seed 1 --quiet")[2]
+    assert "number of rows" not in err
+    assert not re.search(r"(?<![\d.])300(?![\d.])", err)

@@ -72,6 +72,20 @@ def test_unreadable_rows_are_refused_or_left_empty(folder, run, rows):
     assert all(line[0] in ("no", "yes") for line in lines[3:])
 
 
+def test_an_empty_cell_of_one_column_is_a_row(folder, run, rows):
+    schema = "[columns]\nage = { range = [20, 80] }\nhours = { range = [0, 60] }\n"
+    (folder / "schema.toml").write_text(schema)
+    (folder / "new.csv").write_text("age\n20\n\n80\n")
+    run(FIT.replace("rich", "hours"))
+    code, _, err = run("predict model.json new.csv --out p.csv")
+    assert code == 1
+    assert "Column 'age' has a cell that is missing" in err
+    (folder / "schema.toml").write_text('missing = "blank"\n' + schema)
+    run(FIT.replace("rich", "hours"))
+    assert run("predict model.json new.csv --out p.csv")[0] == 0
+    assert [line != [""] for line in predictions(folder / "p.csv")] == [True, True, False, True]
+
+
 @pytest.mark.parametrize("cell", ["4_1", "\u0664\u0661"])
 def test_numbers_are_read_as_in_a_fit(fitted, run, rows, cell):
     rows[3][1] = cell

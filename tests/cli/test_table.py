@@ -1,10 +1,15 @@
 """Reading rows: each cell by itself, in blocks, whatever stands in the others."""
 
+import gzip
+import traceback
+import zipfile
+
 import numpy as np
 import pytest
 
 from discreet.cli import table
 from discreet.cli.schema import Categorical, Numeric, Schema
+from discreet.errors import InvalidData
 
 SCHEMA = Schema.from_dict(
     {
@@ -82,3 +87,56 @@ def test_default_row_norm_is_never_exceeded_and_is_attained():
 
 def test_schema_round_trip():
     assert Schema.from_dict(SCHEMA.to_dict()) == SCHEMA
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("a|1||0|", [True, False, True]),
+        ("a|1||0", [True, False, True]),
+        ("a||1|", [False, True]),
+        ("a|1||", [True, False]),
+        ("a|1|||", [True, False, False]),
+        ('a|1|""|', [True, False]),
+        ("a,c|1,2||0,|||", [True, True]),  # with more columns an empty line is no row
+    ],
+)
+def test_empty_lines_are_rows_of_a_file_of_one_column(tmp_path, text, good, end):
+    path = tmp_path / "new.csv"
+    path.write_bytes(text.replace("|", end).encode())
+    schema = Schema.from_dict(
+        {"missing": "blank", "columns": {"a": {"range": [0, 1]}, "t": {"categories": [0, 1]}}}
+    )
+    (block,) = table.read_blocks(path, schema, "t", labelled=False)
+    assert block.good.tolist() == good
+
+
+def test_an_empty_line_of_one_column_may_be_a_category(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("b\nx\n\n")
+    columns = {c.name: c.to_dict() for c in SCHEMA.columns if c.name != "a"}
+    schema = Schema.from_dict({"columns": columns})
+    (block,) = table.read_blocks(path, schema, "t", labelled=False)
+    assert block.X.tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zip"])
+def test_packed_files_are_said_to_be_packed(tmp_path, kind):
+    path = tmp_path / "data.csv"
+    if kind == "gzip":
+        path.write_bytes(gzip.compress(b"a,b,t\n1,x,0\n"))
+    else:
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("data.csv", "a,b,t\n1,x,0\n")
+    with pytest.raises(InvalidData, match=r"is compressed.* Unpack it first"):
+        next(table.read_blocks(path, SCHEMA, "t", labelled=True))
+
+
+def test_a_byte_that_is_no_text_is_not_quoted(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,b,t\n1,\xe9\xe8,0\n")
+    with pytest.raises(InvalidData, match="UTF-8") as caught:
+        list(table.read_blocks(path, SCHEMA, "t", labelled=True))
+    report = traceback.TracebackException.from_exception(caught.value, limit=0)
+    assert "0xe9" not in "".join(report.format(chain=True))

@@ -17,7 +17,7 @@ from discreet import AccuracyFirst, Bounds, PrivateGeometricMedian, PrivateRidge
 from discreet.errors import InvalidData
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.persistence import MODELS
-from discreet.estimators.reading import read_rows
+from discreet.estimators.reading import check_labels, read_rows, read_weights
 
 ROWS = 37
 SECRETS = ("Ada Lovelace", "271828", "2.71828", "36", str(ROWS))
@@ -181,6 +181,9 @@ ADVICE: dict[str, tuple[Any, Any, str]] = {
     "numbers and text as labels": (X, [1.0, *["Ada"] * (ROWS - 1)], "labels differ in type"),
     "a mask": (np.ma.masked_array(X), Y, r"^X is a masked array.*X\.filled"),
     "masked labels": (X, np.ma.masked_array(Y), r"^y is a masked array.*y\.filled"),
+    "a lazy frame": (pl.LazyFrame(X), Y, r"^X is a LazyFrame.*X\.collect\(\)"),
+    "a matrix": (X.view(np.matrix), Y, r"^X is an np\.matrix.*np\.asarray\(X\)"),
+    "a matrix of labels": (X, Y.reshape(-1, 1).view(np.matrix), r"np\.asarray\(y\)"),
     "text in polars": (pl.DataFrame(TEXT.to_dict("list")), Y, r"^X .* holds text; X\.dtypes"),
     "sparse without zeros": (
         pd.DataFrame(X).astype(pd.SparseDtype(float)),
@@ -367,3 +370,25 @@ def test_scores_are_those_of_scikit_learn() -> None:
 
 def test_what_predicts_nothing_has_no_score() -> None:
     assert not hasattr(PrivateGeometricMedian(), "score")
+
+
+def test_many_classes_of_few_rows_are_not_warned_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_labels(np.arange(25))
+
+
+def test_weights_of_another_length_do_not_count_the_rows() -> None:
+    with pytest.raises(InvalidData) as caught:
+        read_weights([1.0], 12345)
+    assert "12345" not in str(caught.value)
+
+
+def test_no_cause_of_a_refusal_tells_the_type_of_a_cell() -> None:
+    class Patient:
+        pass
+
+    with pytest.raises(InvalidData) as caught:
+        read_rows(PrivateRidge(), spoilt(Patient()), Y, dtype=np.float64)
+    report = traceback.TracebackException.from_exception(caught.value, limit=0)
+    assert "Patient" not in "".join(report.format(chain=True))

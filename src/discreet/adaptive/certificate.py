@@ -166,6 +166,7 @@ class Certificate:
             "levels": len(self.path.levels),
             "first level": self.path.levels[0],
             "reserved epsilon": self.reserved[0],
+            "may end without a model": self.enough > self.reserved[0],
             "test epsilon": 0.0,
             "radius": self.task.radius,
             "strength": self.task.strength,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.adaptive.above_threshold import METRICS
 from discreet.adaptive.certificate import Certificate
 from discreet.adaptive.doubling import Doubling
 from discreet.adaptive.inversion import OneShot
@@ -18,7 +17,7 @@ from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
 from discreet.adaptive.threshold_stop import ThresholdStop, split_task
 from discreet.algorithms.oscillation import inner_loss
-from discreet.checks import between, one_of, positive, usable_epsilon
+from discreet.checks import between, one_of, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Squared
 
@@ -43,7 +42,9 @@ def choose(
     """Return a plan that reserves at most ``max_epsilon``, or refuse.
 
     ``"auto"`` takes one shot or, for ridge, the certificate stop for excess
-    risk: neither pays for tests. Other metrics need tests.
+    risk: neither pays for tests. Where neither is sure to end with a model below
+    the cap, ridge takes the certificate, which may end without one. Other metrics
+    need tests.
 
     Parameters
     ----------
@@ -71,25 +72,43 @@ def choose(
     >>> plan.facts()["method"], round(plan.reserved[0], 3)
     ('one-shot (tight)', 0.021)
     """
-    one_of("metric", metric, METRICS)
-    one_of("method", method, METHODS)
-    _check_target(task, metric, positive("target", target))
+    check_options(task, target=target, metric=metric, method=method, validation=validation)
     cap = usable_epsilon("max_epsilon", max_epsilon)
     between("failure", failure, 0, 1)
     exact = metric == "excess-risk"
-    if not exact and method not in ("auto", "noise-reduction"):
+    if method == "noise-reduction" or not exact:
+        share = (0.8 if exact else 0.1) * target if margin is None else margin
+        return _tested(task, metric, target, failure, cap, delta, noise, share, validation)
+    if method == "doubling":
+        return _doubling(task, target, failure, cap)
+    return _untested(task, target, failure, cap, delta, method)
+
+
+def check_options(
+    task: Task, *, target: float, metric: str, method: str, validation: float | None
+) -> None:
+    """Refuse what does not go together whatever the number of rows, which may be unknown yet.
+
+    Parameters
+    ----------
+    task
+        The public facts; its number of rows is not used.
+    target, metric, method, validation
+        As in :func:`choose`.
+    """
+    one_of("method", method, METHODS)
+    Query(task=task, metric=metric, target=target)  # refuses a metric the loss does not have
+    _check_target(task, metric, target)
+    if metric != "excess-risk" and method not in ("auto", "noise-reduction"):
         raise Incompatible(
             f"Method {method!r} is for excess risk; only tests on the data can decide a target of "
             f"{metric!r}. Use method='noise-reduction'."
         )
-    if method == "noise-reduction" or not exact:
-        share = (0.8 if exact else 0.1) * target if margin is None else margin
-        return _tested(task, metric, target, failure, cap, delta, noise, share, validation)
-    if validation is not None:
-        raise Incompatible("validation is for metric='loss' or metric='error-rate'.")
-    if method == "doubling":
-        return _doubling(task, target, failure, cap)
-    return _untested(task, target, failure, cap, delta, method)
+    if metric == "excess-risk" and validation is not None:
+        raise Incompatible(
+            "validation is for metric='loss' or metric='error-rate': excess risk is measured "
+            "against the optimum of the training rows."
+        )
 
 
 def _check_target(task: Task, metric: str, target: float) -> None:
@@ -108,7 +127,10 @@ def _check_target(task: Task, metric: str, target: float) -> None:
 def _untested(
     task: Task, target: float, failure: float, cap: float, delta: float, method: str
 ) -> OneShot | Certificate:
-    """Return the method without tests that is sure to fit the cap at the least price."""
+    """Return the method without tests that is sure to end below the cap, at the least price.
+
+    If none is, ridge gets the certificate stop, which may spend the cap and release nothing.
+    """
     plans: list[OneShot | Certificate] = []
     if method in ("auto", "one-shot", "theory"):
         rule: Any = "theory" if method == "theory" else "tight"

@@ -134,8 +134,17 @@ def choose(
     >>> choose("auto", problem, Budget(1.0, 1e-6)).facts()["algorithm"]
     'objective-perturbation'
     """
+    if not isinstance(problem, Problem):
+        raise InvalidParameter(f"problem must be a Problem. Got {type(problem).__name__} instead.")
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(
+            "budget must be a Budget, such as Budget(1.0, 1e-6). Got "
+            f"{type(budget).__name__} instead."
+        )
     if not isinstance(algorithm, str):
-        if isinstance(algorithm, type) or not hasattr(algorithm, "plan"):
+        # Estimators have a plan too, but no name.
+        named = hasattr(algorithm, "plan") and hasattr(algorithm, "name")
+        if isinstance(algorithm, type) or not named:
             raise InvalidParameter(
                 f"algorithm must be 'auto', one of {sorted(ALGORITHMS)}, or an instance of one, "
                 f"such as NoisyGradient(). Got a {type(algorithm).__name__} instead."

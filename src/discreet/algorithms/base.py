@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import mean_squared_noise
 from discreet.checks import nonnegative, one_of, positive, row_count, weight_count
 from discreet.data import Bounding, Rows, Source, certificate_error
-from discreet.errors import Incompatible, InvalidData, MissingBound
+from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
 from discreet.noise import Randomness
 from discreet.regularizers import Indicator, Regularizer, Ridge, Zero, combined_prox
@@ -41,6 +43,15 @@ ENOUGH_ROWS = 500.0
 
 NOMINAL_ROWS = 1_000_000
 """Size assumed for rounding errors where the true size is secret and none is declared."""
+
+
+_PARTS: dict[str, tuple[type, str]] = {
+    "loss": (Loss, "Logistic()"),
+    "bounds": (Bounds, "Bounds(row_norm=1.0)"),
+    "constraint": (ConvexSet, "L2Ball(radius=1.0)"),
+    "regularizer": (Regularizer, "L1(strength=1.0)"),
+}
+"""What the parts of a problem must be, each with an example."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +96,12 @@ class Problem:
     intercept: float = 0.0
 
     def __post_init__(self) -> None:
+        for name, (kind, example) in _PARTS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise InvalidParameter(
+                    f"{name} must be an instance of {kind.__name__}, such as {example}. Got "
+                    f"{type(getattr(self, name)).__name__} instead."
+                )
         weight_count("n_features", self.n_features)
         weight_count("n_features times outputs", self.n_features * self.loss.outputs)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
@@ -103,6 +120,18 @@ class Problem:
                 f"n_rows is not set. Under {self.neighbours!r} neighbours the number of rows is "
                 "public and the plan uses it. Pass n_rows=..."
             )
+        self._check_shape()
+
+    def _check_shape(self) -> None:
+        """Refuse a set or penalty for other weights: a plan must not fail with rows in hand."""
+        if isinstance(self.constraint, AllSpace) and isinstance(self.regularizer, Zero):
+            return
+        weights = np.zeros(self.shape)
+        self.regularizer.kernel.value(weights)
+        if self.constraint.closed_form:
+            self.constraint.project(weights)
+        else:  # an iteration may take long or not settle, and Frank-Wolfe needs none
+            self.constraint.radius(weights.size)
 
     @cached_property
     def bounding(self) -> Bounding:
@@ -112,7 +141,7 @@ class Problem:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the weights: one column per output of the loss."""
-        rows = self.bounding.dimension
+        rows = self.n_features + (self.intercept > 0)  # whatever is declared about them
         return (rows,) if self.loss.outputs == 1 else (rows, self.loss.outputs)
 
     @property

@@ -17,6 +17,7 @@ from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
+from discreet.types import Bounds
 from discreet.writing import write_json
 
 METRICS = ("excess-risk", "loss", "error-rate")
@@ -147,6 +148,8 @@ def run(args: argparse.Namespace) -> None:
         release_last=args.release_last,
         random_state=args.seed,
     )
+    with naming_options():
+        check_model(model, schema.bounds(args.target))
     X, y, total = _read(args.data, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
     for caution in cautions(reserve, schema.n_rows if schema.neighbours == "add-remove" else total):
@@ -186,6 +189,31 @@ def run(args: argparse.Namespace) -> None:
         )
 
 
+def check_model(model: Any, bounds: Bounds) -> None:
+    """Refuse options that do not go together, before any row is read.
+
+    Parameters
+    ----------
+    model
+        An :class:`~discreet.AccuracyFirst` that is not fitted.
+    bounds
+        What the schema declares.
+    """
+    from discreet.adaptive.choose import check_options
+
+    if bounds.classes is not None:
+        bounds = replace(bounds, classes=(0, 1))
+    # The size of the file is not known yet, and nothing that is checked here depends on it.
+    task = model._task(model.estimator, bounds, len(bounds.features or ()), 1)
+    check_options(
+        task,
+        target=model.target,
+        metric=model.metric,
+        method=model.method,
+        validation=model.validation,
+    )
+
+
 def _write(path: Path, model: Any, declared: dict[str, Any]) -> None:
     fitted = model.estimator_
     fitted.guarantee_ = model.guarantee_
@@ -210,6 +238,7 @@ def naming_options() -> Iterator[None]:
         yield
     except DiscreetError as error:
         message = str(error).replace(" or margin", "")  # which is no option here
+        message = message.replace("leave method out", "leave --method out")
         message = re.sub(r"\b(method|metric)='([\w-]+)'", r"--\1 \2", message)
         named = re.sub(rf"\b({'|'.join(_OPTIONS)})\b", lambda m: _OPTIONS[m[1]], message)
         raise type(error)(named) from None

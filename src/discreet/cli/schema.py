@@ -250,6 +250,11 @@ def _column(name: str, facts: Any) -> Column:
             f"The categories of column {name!r} must be all text or all numbers. Write true and "
             "false as text, the way the file spells them."
         )
+    if not all(_number(str(c)) == c for c in categories if not isinstance(c, str)):
+        raise InvalidParameter(
+            f"The categories of column {name!r} hold a number that no cell is read as: cells are "
+            "read in float64, and NaN equals nothing. Declare long numbers as text."
+        )
     if len(set(categories)) < len(categories):
         raise InvalidParameter(f"Column {name!r} declares a category twice.")
     return Categorical(name, categories)

@@ -7,6 +7,7 @@ must not depend on the cells of other rows.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,9 @@ from discreet.types import Array
 
 _CELLS = 2_000_000
 """Cells in a block: bounds the memory taken by text."""
+
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04")
+"""How files of gzip and zip begin, and no line of names does."""
 
 
 class Block(NamedTuple):
@@ -85,8 +89,14 @@ def _refuse(fault: str, *, fixed: bool) -> NoReturn:
 
 def _text_blocks(path: Path, names: Sequence[str]) -> Iterator[list[tuple[str | None, ...]]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from _columns(file, path, names)
+        with path.open("rb") as raw:
+            if raw.peek(4).startswith(_PACKED):  # a look that pipes allow too
+                raise InvalidData(
+                    f"{path} is compressed, by gzip or zip, and only plain text is read. Unpack it "
+                    "first; a workbook such as .xlsx is such a file too: save it as CSV."
+                )
+            with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+                yield from _columns(file, path, names)
     except UnicodeDecodeError:
         # privacy: the original message quotes the byte it stopped at
         raise InvalidData(
@@ -119,10 +129,8 @@ def _columns(
             )
     places, width = [header.index(name) for name in names], len(header)
     unreadable = (None,) * len(names)  # too many or too few cells
-    rows = (
-        tuple(row[j] for j in places) if len(row) == width else unreadable
-        for row in reader
-        if row  # an empty line is no row
-    )
+    # An empty line is no row, but the empty cell of a file of one column looks the same.
+    lines = (row or [""] for row in reader) if width == 1 else filter(None, reader)
+    rows = (tuple(row[j] for j in places) if len(row) == width else unreadable for row in lines)
     while block := list(islice(rows, max(1, _CELLS // len(names)))):
         yield list(zip(*block, strict=True))

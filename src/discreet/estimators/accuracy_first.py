@@ -73,7 +73,8 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         (ridge) stops when released values prove the target; both are for excess
         risk and test nothing. ``"noise-reduction"`` tests models on the data,
         for any metric. ``"doubling"`` and ``"theory"`` are published baselines.
-        ``"auto"`` takes the method that reserves least.
+        ``"auto"`` takes the one of the least expected price that is sure to end
+        with a model; where none is, ridge may end without one (see the plan's facts).
     noise
         For ``"noise-reduction"``: ``"laplace"`` (exact arithmetic, the
         default), ``"gamma"`` or ``"brownian"`` (floating point).

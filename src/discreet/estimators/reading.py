@@ -33,6 +33,10 @@ _MISSING = (
     "{} has a missing or non-finite value (NaN or infinity). Fill it by a fixed rule, not one "
     "learnt from the rows."
 )
+_INFINITE = (
+    "X has an infinite value, or one too large for float64. Replace it by a fixed rule, such as an "
+    "end of the declared range. NaN may stay: a row that holds one counts for nothing."
+)
 _TWO = (
     "Expected 2D array: one row per sample, one column per feature. Reshape your data, with "
     "X.reshape(-1, 1) for a single feature, or X.to_frame() for a series."
@@ -88,6 +92,8 @@ _OBJECTS = (
     "Every cell of an argument must be a real number, not a string, an interval or another object. "
     "Pass an array or a data frame of numbers."
 )
+_LAZY = "{0} is a LazyFrame, whose rows are not there yet. Pass {0}.collect()."
+_MATRIX = "{0} is an np.matrix, which scikit-learn does not take. Pass np.asarray({0})."
 _MASKED = (
     "{0} is a masked array, and masked cells would count. Pass a plain one, such as "
     "{0}.filled(value), filled by a fixed rule."
@@ -118,6 +124,10 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     for name, given in zip("Xy", rows, strict=False):
         if isinstance(given, np.ma.MaskedArray):
             raise InvalidData(_MASKED.format(name))
+        if isinstance(given, np.matrix):
+            raise InvalidData(_MATRIX.format(name))
+        if type(given).__name__ == "LazyFrame":  # of polars
+            raise InvalidData(_LAZY.format(name))
     for given in rows[1:]:
         # numpy would turn all into text.
         if isinstance(given, list | tuple) and len({isinstance(v, str) for v in given}) > 1:
@@ -132,6 +142,8 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         raise
     except (ValueError, TypeError, OverflowError) as error:
         said = str(error)
+        if said.startswith("Input X contains") and options.get("ensure_all_finite") == "allow-nan":
+            raise InvalidData(_INFINITE) from None
         for start, gist in _GISTS.items():
             if said.startswith(start):
                 raise InvalidData(gist) from None

@@ -24,7 +24,7 @@ from discreet.estimators.base import (
     warn_caller,
     warn_of_budget,
 )
-from discreet.estimators.persistence import Portable
+from discreet.estimators.persistence import Portable, whole
 from discreet.estimators.reading import read_rows
 from discreet.noise import Randomness, as_randomness
 from discreet.samplers import PiecewiseLinear
@@ -102,6 +102,7 @@ class Quantiles(FittedQuantiles, Portable):
 
     _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
         X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
