@@ -496,6 +496,7 @@ def test_values_that_are_not_finite(kind: type, bad: float) -> None:
         ({"bounds": 3.0}, "bounds"),
         ({"intercept_scaling": 0.0}, "intercept_scaling"),
         ({"norm_guess": -1.0}, "norm_guess"),
+        ({"norm_guess": 1e-200}, "norm_guess must lie between"),
     ],
 )
 def test_absurd_settings(kind: type, settings: dict[str, Any], match: str) -> None:

@@ -109,7 +109,12 @@ def run(args: argparse.Namespace) -> None:
         model.set_params(epsilon=factor * args.epsilon)
         table.append(_row(model, n_features, args.rows, chosen=factor == 1.0))
     lines += table
-    lines.append("\n* this plan. Noise scales of different algorithms do not compare; errors do.")
+    lines.append("\n* this plan. Noise scales of different algorithms do not compare.")
+    if args.norm_guess is None:
+        lines.append(
+            "Every error is for weights of the norm that its own plan guesses, so it may be\n"
+            "larger than at a smaller epsilon. --norm-guess gives all of them the same."
+        )
     if any(SECOND_BEST in row for row in table):
         lines.append(
             f"{SECOND_BEST} what objective perturbation would promise: no bound is known for this\n"

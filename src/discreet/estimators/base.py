@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
 from discreet.algorithms.one_against_rest import one_against_rest
-from discreet.checks import MOST_SIZE, moderate, row_count, weight_count
+from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
 from discreet.errors import WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
@@ -110,7 +110,8 @@ class PrivateEstimator(Fitted, Portable):
         budget = Budget(self.epsilon, self.delta)
         for name, value in self.get_params(deep=False).items():
             # Refused here in words, and not by an overflow somewhere in a plan.
-            if isinstance(value, float) and abs(value) > MOST_SIZE:
+            size = isinstance(value, float) and name != "delta" and value != 0.0
+            if size and not LEAST_SIZE <= abs(value) <= MOST_SIZE:
                 moderate(name, value)
         return budget
 
