@@ -348,6 +348,7 @@ def plot(args: argparse.Namespace) -> None:
             mine = [line for line in lines if line["method"] == key]
             style = {
                 "marker": "o" if mine[0]["relation"] == "replace-one" else "s",
+                "color": [*plt.colormaps["tab10"].colors, "black"][list(METHODS).index(key)],
                 "linestyle": "-" if key.startswith("discreet") else "--",
                 "label": f"{mine[0]['title']} ({mine[0]['relation']})",
             }

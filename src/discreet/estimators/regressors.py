@@ -68,7 +68,8 @@ class PrivateRidge(_Regressor):
     what bounds the influence of one row without bounding the weights. With
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
-    noise on second moments promises the smaller error.
+    noise on second moments promises the smaller error. Where rows neither drown in
+    noise nor are plenty it takes noisy gradient steps.
 {_PARAMETERS}
     alpha
         Ridge strength on the sum of half squared residuals, as in
