@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.algorithms import Algorithm, Plan, Problem, choose
+from discreet.algorithms.descent import descent
 from discreet.checks import nonnegative, positive, truth
 from discreet.data import ArraySource, within
 from discreet.errors import InvalidParameter
@@ -119,6 +120,19 @@ class Penalised(LinearModel):
                 f"Got {type(self.constraint).__name__} instead."
             )
         return self.constraint
+
+
+class Descended(Chosen, Penalised):
+    """Models that are descended by default where that has the smaller error."""
+
+    def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        found = descent(problem, budget) if self._is_left_to_the_plan() else None
+        return super()._plan(problem, budget) if found is None else found
+
+    def _is_left_to_the_plan(self) -> bool:
+        """Return whether nothing is asked for that an algorithm would have to be chosen by."""
+        settings = (self._strength(), self.norm_guess, self.regularizer, self.constraint)
+        return self.algorithm == "auto" and all(s is None for s in settings)
 
 
 class Ridged(LinearModel):

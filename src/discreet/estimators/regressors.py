@@ -13,10 +13,9 @@ from dataclasses import replace
 from discreet.accounting import Budget
 from discreet.algorithms import Plan, Problem, choose
 from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.regression_descent import regression_descent
 from discreet.checks import nonnegative, positive
 from discreet.errors import InvalidParameter, MissingBound
-from discreet.estimators.linear import Chosen, Penalised, PrivateRegressor, Ridged
+from discreet.estimators.linear import Chosen, Descended, PrivateRegressor, Ridged
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Squared
 from discreet.regularizers import ElasticNet, Regularizer
@@ -48,20 +47,7 @@ def usual_clip(problem: Problem, budget: Budget) -> float:
     return min(1.0, max(0.125, math.sqrt(rows_against_noise(problem, budget)) / 200))
 
 
-class _Regressor(Chosen, Penalised, Ridged, PrivateRegressor):
-    """What ridge and Huber regression share."""
-
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        found = regression_descent(problem, budget) if self._is_left_to_the_plan() else None
-        return super()._plan(problem, budget) if found is None else found
-
-    def _is_left_to_the_plan(self) -> bool:
-        """Return whether nothing is asked for that an algorithm would have to be chosen by."""
-        settings = (self.alpha, self.norm_guess, self.regularizer, self.constraint)
-        return self.algorithm == "auto" and all(s is None for s in settings)
-
-
-class PrivateRidge(_Regressor):
+class PrivateRidge(Descended, Ridged, PrivateRegressor):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
@@ -167,7 +153,7 @@ class PrivateElasticNet(Chosen, PrivateRegressor):
         return ElasticNet(l1=alpha * ratio, l2=alpha * (1.0 - ratio))
 
 
-class PrivateHuberRegressor(_Regressor):
+class PrivateHuberRegressor(Descended, Ridged, PrivateRegressor):
     __doc__ = f"""Robust linear regression with a privacy guarantee.
 {_PARAMETERS}
     threshold
