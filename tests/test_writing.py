@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +33,31 @@ def test_a_file_is_replaced_only_when_complete(tmp_path) -> None:
     assert link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o600
     assert {p.name for p in tmp_path.iterdir()} == {"out.csv", "link.csv"}
+
+
+def test_names_may_be_long_and_writers_many(tmp_path) -> None:
+    path = tmp_path / ("x" * 250 + ".json")
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda k: write_json(path, {"writer": k}), range(200)))
+    assert json.loads(path.read_text())["writer"] in range(200)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_may_not_be_written_is_not_replaced(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "model.json"
+    path.write_text("kept")
+    opened = Path.open
+
+    def denied(self: Path, mode: str = "r", **rest: Any) -> Any:
+        if mode == "ab":
+            raise PermissionError(13, "Permission denied")
+        return opened(self, mode, **rest)
+
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(PermissionError):
+        write_json(path, {})
+    monkeypatch.undo()
+    assert path.read_text() == "kept"
 
 
 def test_a_value_without_a_form_leaves_what_was_there(tmp_path) -> None:

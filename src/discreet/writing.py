@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,10 @@ def replacing(path: Path) -> Iterator[TextIO]:
             yield file
         return
     place = Path(os.path.realpath(path))
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
+    if place.exists():
+        place.open("ab").close()  # what is not to be written is not to be replaced
+    # A name of its own, however many write here and however long the name of the file is.
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("x", encoding="utf-8", newline="") as file:
             if place.exists():

@@ -212,6 +212,16 @@ def test_claims_that_the_event_does_not_bear_are_refused() -> None:
         Guarantee.from_dict(None)  # type: ignore[arg-type]
 
 
+def test_compositions_of_the_smallest_deltas_are_read_back() -> None:
+    parts = [
+        guarantee(epsilon=e, delta=1e-18, event=Gaussian(gaussian_multiplier(e, 1e-18)))
+        for e in (0.317, 0.7123, 0.1234)
+    ]
+    parts += [guarantee(epsilon=0.5, delta=1e-18, event=Approximate(0.5, 1e-18))]
+    whole = parts[0].compose(*parts[1:])
+    assert Guarantee.from_dict(whole.to_dict()) == whole
+
+
 def test_invalid_guarantees_are_refused() -> None:
     for change in ({"neighbours": "x"}, {"kind": "x"}, {"epsilon": math.inf}, {"event": 3}):
         with pytest.raises(InvalidParameter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet import Bounds, PrivateHuberRegressor, PrivateLinearSVC, PrivateRidge
+from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
 from discreet.accounting import Budget
 from discreet.algorithms import Problem
 from discreet.algorithms.base import rows_against_noise
@@ -15,9 +15,8 @@ from discreet.losses import Huber
 from discreet.regularizers import L1
 from discreet.sets import L2Ball
 
-BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
+BOUNDS = Bounds(features=(-1, 1), label=(-1, 1))
 BOTH = pytest.mark.parametrize("kind", [PrivateRidge, PrivateHuberRegressor])
-EVERY = pytest.mark.parametrize("kind", [PrivateRidge, PrivateHuberRegressor, PrivateLinearSVC])
 
 
 def problem(n_rows: int | None, **changes: object) -> Problem:
@@ -39,11 +38,11 @@ def test_rows_against_noise_decide() -> None:
     assert descent(problem(None, neighbours="add-remove"), budget) is None
 
 
-@EVERY
+@BOTH
 def test_what_is_asked_for_is_not_passed_over(kind: type) -> None:
     assert isinstance(kind(bounds=BOUNDS).plan(8, 3000), NoisyGradientPlan)
     for asked in (
-        {"C": 0.02} if kind is PrivateLinearSVC else {"alpha": 50.0},
+        {"alpha": 50.0},
         {"norm_guess": 3.0},
         {"regularizer": L1(strength=5.0)},
         {"constraint": L2Ball(radius=2.0)},
@@ -71,23 +70,3 @@ def test_less_error_than_objective_perturbation(kind: type) -> None:
         for algorithm in ("auto", "objective-perturbation")
     }  # fmt: skip
     assert errors["auto"] - 0.01 < 0.5 * (errors["objective-perturbation"] - 0.01)
-
-
-def test_a_margin_is_found_with_less_loss_too() -> None:
-    rng = np.random.default_rng(12)
-    X = rng.uniform(-1, 1, size=(3000, 20))
-    y = (X @ rng.normal(size=20) + rng.logistic(size=3000) > 0).astype(int)
-    lost = {
-        algorithm: np.mean(
-            [
-                np.maximum(
-                    0.0, 1.0 - (2 * y - 1) * PrivateLinearSVC(
-                        bounds=BOUNDS, algorithm=algorithm, random_state=seed
-                    ).fit(X, y).decision_function(X)
-                ).mean()
-                for seed in range(4)
-            ]
-        )
-        for algorithm in ("auto", "objective-perturbation")
-    }  # fmt: skip
-    assert lost["auto"] < 0.97 * lost["objective-perturbation"]

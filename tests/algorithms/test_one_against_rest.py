@@ -15,6 +15,7 @@ from discreet.accounting import Budget, Composed, Gaussian
 from discreet.algorithms import NoisyGradient, Problem, describe
 from discreet.algorithms.one_against_rest import OneAgainstRest, one_against_rest
 from discreet.data import ArraySource
+from discreet.errors import InvalidParameter
 from discreet.losses import Hinge
 from discreet.noise import Seeded
 
@@ -69,6 +70,16 @@ def test_a_law_that_composes_worse_is_given_less() -> None:
     plan = one_against_rest(Costly, BUDGET, 9)  # type: ignore[arg-type]
     assert plan.event.delta(1.0) <= 1e-6
     assert 1 / 9 < plan.each.guarantee.epsilon < 0.25
+
+
+def test_parts_that_cannot_be_planned_are_passed_over() -> None:
+    def timid(part: Budget) -> object:
+        if part.epsilon > 0.2:
+            raise InvalidParameter("too wide")
+        return each(part)
+
+    plan = one_against_rest(timid, BUDGET, 9)  # type: ignore[arg-type]
+    assert 1 / 9 < plan.each.guarantee.epsilon <= 0.2
 
 
 def test_every_class_is_fitted_against_the_rest() -> None:

@@ -26,7 +26,11 @@ from discreet.accounting import (
 )
 from discreet.algorithms.base import Plan, Problem, Release, sealed
 from discreet.data import RawBlock, Source
+from discreet.errors import DiscreetError
 from discreet.noise import Randomness
+
+GAINS = (1.0, 0.7, 0.4, 0.2)
+"""Parts that are tried of what Gaussian noise gains, on a scale of logarithms."""
 
 
 class _Against:
@@ -113,11 +117,15 @@ def one_against_rest(plan: Callable[[Budget], Plan], budget: Budget, fits: int) 
     first = OneAgainstRest(plan(budget.part(least, delta)), fits, budget)
     if delta == 0.0:
         return first
-    # What is left to every fit if noise is Gaussian; other laws are tried for half the gain.
+    # What is left to every fit if noise is Gaussian; other laws are tried for a part of the gain.
     noise = math.sqrt(fits) * gaussian_multiplier(budget.epsilon, budget.delta)
     most = min(epsilon_at(Gaussian(noise), delta) * (1.0 - 1e-6), budget.epsilon)
-    for part in (most, math.sqrt(least * most)) if most > least else ():
-        found = OneAgainstRest(plan(budget.part(part, delta)), fits, budget)
+    for gain in GAINS if most > least else ():
+        try:
+            each = plan(budget.part(least * (most / least) ** gain, delta))
+        except DiscreetError:  # of parts that nobody asked for
+            continue
+        found = OneAgainstRest(each, fits, budget)
         # privacy: more than a part of the budget only where all fits together stay within it.
         if found.event.delta(budget.epsilon) <= budget.delta:
             return found

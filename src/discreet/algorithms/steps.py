@@ -87,11 +87,11 @@ def affordable(size: float) -> float:
 def batch_rate(size: float, steps: float) -> float:
     """Return the part of the rows a step may take if all of them cost ``size`` products.
 
-    >>> batch_rate(1e6, 1500), batch_rate(1e8, 1500), batch_rate(1e9, 1500)
-    (1.0, 0.06666666666666667, 0.02)
+    >>> batch_rate(1e6, 1500), batch_rate(1e8, 1500), batch_rate(1e9, 1500), batch_rate(1e9, 100)
+    (1.0, 0.06666666666666667, 0.02, 1.0)
     """
-    work = size * min(max(steps, FEWEST), MOST)
-    return 1.0 if work <= WORK else max(BATCHED / work, LEAST_RATE)
+    steps = min(steps, MOST)
+    return 1.0 if steps <= affordable(size) else max(BATCHED / (size * steps), LEAST_RATE)
 
 
 @dataclass(frozen=True, kw_only=True)

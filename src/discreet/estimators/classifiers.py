@@ -13,7 +13,7 @@ from discreet.algorithms.early_stopping import early_stopping
 from discreet.algorithms.recentred import recentred
 from discreet.algorithms.softmax_descent import softmax_descent
 from discreet.checks import one_of, positive
-from discreet.estimators.linear import Chosen, Descended, Penalised, PrivateClassifier
+from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
 from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
@@ -80,12 +80,11 @@ class PrivateLogisticRegression(_Classifier):
         return np.log(self.predict_proba(X))
 
 
-class PrivateLinearSVC(Descended, _Classifier):
+class PrivateLinearSVC(_Classifier):
     __doc__ = f"""Linear support vector classifier with a privacy guarantee.
 
     By default uses the huberised hinge loss, which rounds the corner of the
-    hinge over ``width`` on either side of margin 1, and noisy gradient steps where
-    rows neither drown in noise nor are plenty. More than two classes are
+    hinge over ``width`` on either side of margin 1. More than two classes are
     fitted one against the rest, and all fits together cost the budget.
 {_PARAMETERS}
     loss
