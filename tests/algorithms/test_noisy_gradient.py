@@ -764,6 +764,11 @@ def test_hidden_state_refuses_what_is_not_proved(
         NoisyGradient(hidden_state=True, **config).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
 
 
+def test_hidden_state_without_delta_is_refused_in_words() -> None:
+    with pytest.raises(Incompatible, match="it needs delta > 0"):
+        NoisyGradient(hidden_state=True).plan(problem(loss=Hinge()), Budget(1.0))
+
+
 @pytest.mark.parametrize("rule", ["smooth", "accelerated", "lipschitz", "typical"])
 def test_the_bound_counts_rows_where_they_are_fewer_than_weights(rule: str) -> None:
     # Without a set or penalty, noise outside the span of the rows moves no prediction.

@@ -179,9 +179,9 @@ class NoisyGradientPlan(GradientSetting):
 
     def __post_init__(self) -> None:
         # Refusals belong to planning, so everything a run needs is computed now.
-        _ = self.prox, self.rule, self.noise
         if self.config.hidden_state:
             _ = self.hidden
+        _ = self.prox, self.rule, self.noise
         if self.config.looks:
             _ = self.length.noise
 
