@@ -841,3 +841,8 @@ def test_refusals() -> None:
         NoisyGradient(sampler="poisson").plan(problem(), Budget(1.0))
     with pytest.raises(MissingBound, match="n_rows"):
         NoisyGradient().plan(problem(neighbours="add-remove", n_rows=None), BUDGET)
+
+
+def test_losses_with_corners_get_few_steps_where_noise_drowns_the_rows() -> None:
+    small = problem(loss=Hinge(), n_features=5, n_rows=100)
+    assert NoisyGradient().plan(small, Budget(0.1, 1e-6)).steps == 2
