@@ -9,6 +9,7 @@ point.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -34,6 +35,14 @@ SAMPLES = 1 << 22
 REPEATS = 7
 RATIOS = (4, 24, 30, 36)  # log2 of noise scale over grid step; finer grids leave more open
 SPHERE = 1000
+
+
+class Urandom(System):
+    """The system's words where ``cryptography`` is not installed."""
+
+    def words(self, n: int) -> bits.Words:
+        """Return ``n`` fresh words."""
+        return np.frombuffer(os.urandom(8 * n), np.uint64)
 
 
 def rates(draws: dict[str, tuple[int, Callable[[int], object]]]) -> dict[str, float]:
@@ -66,6 +75,8 @@ def main() -> None:
         add(Laplace(1.0, grid), System(), samples, f"scale/step 2^{log_ratio}")
     grid = Grid(2.0**-24, 1.0)
     add(Gaussian(1.0, grid), Seeded(0), SAMPLES, "scale/step 2^24, seeded")
+    add(Gaussian(1.0, grid), Urandom(), SAMPLES, "scale/step 2^24, os.urandom")
+    add(Laplace(1.0, grid), Urandom(), SAMPLES, "scale/step 2^24, os.urandom")
     add(GammaSphere(1.0, grid), System(), SPHERE, f"scale/step 2^24, {SPHERE} coordinates")
     result = rates(draws)
     report = {

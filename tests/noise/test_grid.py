@@ -19,11 +19,13 @@ ORDER = {"l2": 2, "l1": 1, "linf": np.inf}
 def test_choose_aims_at_a_small_surcharge(norm, dim, sensitivity):
     grid = Grid.choose(sensitivity=sensitivity, dim=dim, norm=norm, reach=10 * sensitivity)
     assert math.frexp(grid.step)[0] == 0.5
-    surcharge = APART[norm](dim) * grid.step / sensitivity
-    assert 2**-25 < surcharge <= 2**-24
+    step, surcharge = grid.step / sensitivity, APART[norm](dim) * grid.step / sensitivity
+    assert step <= 2**-24
+    assert surcharge <= 2**-16
+    assert step > 2**-25 or surcharge > 2**-17
     total = grid.surcharged(sensitivity, dim, norm)
     assert total >= sensitivity + APART[norm](dim) * grid.step
-    assert total <= sensitivity * (1 + 2**-23)
+    assert total <= sensitivity * (1 + 2**-15)
 
 
 def test_a_wide_reach_coarsens_then_refuses():

@@ -23,7 +23,9 @@ from discreet.types import Array
 # Value and noise each stay below 2^51 steps, so every sum is an exact float64 integer.
 MOST_STEPS = 2.0**51
 
-_AIM = 2.0**-24  # surcharge aimed at, relative to the sensitivity
+# Relative to the sensitivity: a step finer than the first gains nothing and slows exact rounding,
+# and the surcharge of many coordinates stays below the second.
+_FINEST, _AIM = 2.0**-24, 2.0**-16
 _LIMIT = 2.0**-6  # surcharge refused
 _STEPS_APART: dict[str, Callable[[int], float]] = {
     "l2": math.sqrt,
@@ -48,7 +50,7 @@ class Grid:
     >>> grid = Grid(step=0.25, reach=2.0)
     >>> grid.round(np.array([0.3, -9.0])).tolist()
     [0.25, -2.0]
-    >>> Grid.choose(sensitivity=1.0, dim=4, reach=100.0).step == 2.0**-25
+    >>> Grid.choose(sensitivity=1.0, dim=4, reach=100.0).step == 2.0**-24
     True
     """
 
@@ -69,7 +71,10 @@ class Grid:
 
     @classmethod
     def choose(cls, *, sensitivity: float, dim: int, norm: str = "l2", reach: float) -> Grid:
-        """Return the grid whose surcharge is about 2**-24 of the sensitivity.
+        """Return a grid with steps of about 2**-24 of the sensitivity.
+
+        With so many coordinates that rounding them would add more than 2**-16 to the
+        sensitivity, steps are smaller.
 
         Parameters
         ----------
@@ -85,7 +90,7 @@ class Grid:
         sensitivity = positive("sensitivity", sensitivity)
         reach = nonnegative("reach", reach)
         apart = _STEPS_APART[one_of("norm", norm, _STEPS_APART)](integer("dim", dim))
-        step = 2.0 ** math.floor(math.log2(_AIM * sensitivity / apart))
+        step = 2.0 ** math.floor(math.log2(sensitivity * min(_FINEST, _AIM / apart)))
         while reach / step > MOST_STEPS:
             step *= 2
         if apart * step > _LIMIT * sensitivity:
