@@ -148,3 +148,15 @@ def test_named_ranges_are_planned_saved_and_equal(tmp_path: Any) -> None:
 def test_numbers_too_large_for_a_float_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="row_norm must be a number that fits"):
         Bounds(row_norm=10**400)
+
+
+def test_bounds_print_what_is_declared_and_can_be_read_back():
+    for bounds in (
+        Bounds(),
+        Bounds(row_norm=2.0, weight=3.0),
+        Bounds(features=(0, 1), classes=("no", "yes")),
+        Bounds(features={"age": (17, 90), "size": (40, 200)}, label=(0, 10)),
+    ):
+        assert eval(repr(bounds)) == bounds
+    assert "'age': (17.0, 90.0)" in repr(bounds)
+    assert "row_norm" not in repr(bounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -95,7 +95,7 @@ def _ranges(value: object) -> tuple[Interval, ...] | Interval:
     return tuple(interval(f"features[{j}]", v) for j, v in enumerate(given))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bounds:
     """What is declared about the rows before any of them is read.
 
@@ -127,6 +127,8 @@ class Bounds:
     1.0
     >>> Bounds(features=[(0, 120), (40, 200)], label=(0, 10)).features
     ((0.0, 120.0), (40.0, 200.0))
+    >>> Bounds(features={"age": (0, 120)}, classes=("no", "yes"))
+    Bounds(features={'age': (0.0, 120.0)}, classes=('no', 'yes'))
     """
 
     row_norm: float | None = None
@@ -134,7 +136,7 @@ class Bounds:
     label: Interval | None = None
     classes: tuple[Any, ...] | None = None
     weight: float = 1.0
-    names: tuple[str, ...] | None = field(default=None, repr=False)
+    names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -184,7 +186,8 @@ class Bounds:
         if names is None:
             raise InvalidParameter(
                 "bounds.features names columns, but X has no column names that are text. Pass a "
-                "data frame, or one (low, high) pair per column in their order."
+                "data frame (in a Pipeline by set_output(transform='pandas')), or one (low, high) "
+                "pair per column in their order."
             )
         # Names of columns are public, so they may be told.
         missing = [n for n in names if n not in self.names]
@@ -214,6 +217,14 @@ class Bounds:
             )
         return self.features
 
+    def __repr__(self) -> str:
+        declared = self.to_dict()
+        if self.names is not None:
+            declared["features"] = dict(
+                zip(declared.pop("names"), self.features or (), strict=True)
+            )
+        return f"Bounds({', '.join(f'{name}={value!r}' for name, value in declared.items())})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the declared bounds as plain JSON values.
 
@@ -236,7 +247,8 @@ class Bounds:
             return value
         if not isinstance(value, Mapping):
             raise InvalidParameter(
-                f"bounds must be a Bounds or a mapping. Got {type(value).__name__} instead."
+                f"bounds must be a Bounds or a mapping. Got {type(value).__name__} instead; ranges "
+                "of features are given as Bounds(features=...)."
             )
         known = {f.name for f in fields(cls)}
         for name in value:

@@ -81,6 +81,15 @@ def test_gaussian_multiplier_vectors(epsilon: float, delta: float, sigma: float)
     assert gaussian_delta(epsilon, 1 / (found * (1 - 1e-9))) > delta
 
 
+def test_the_exact_delta_of_a_multiplier_is_never_above() -> None:
+    rng = np.random.default_rng(5)
+    budgets = zip(10.0 ** rng.uniform(-2, 1.5, 150), 10.0 ** rng.uniform(-40, -1, 150), strict=True)
+    with mp.workdps(120):
+        for epsilon, delta in [(0.7135, 1.66e-14), *budgets]:
+            shift = 1 / mp.mpf(gaussian_multiplier(epsilon, delta))
+            assert exact(epsilon, shift) <= mp.mpf(delta)
+
+
 @pytest.mark.parametrize(
     ("epsilon", "delta", "printed"),
     [

@@ -137,6 +137,8 @@ def test_nothing_is_released_when_the_target_is_not_met() -> None:
     assert "no model was released" in model.summary_
     with pytest.raises(NotCertified, match="not met"):
         model.predict(X)
+    assert not hasattr(model, "classes_")  # notebooks and completion ask
+    assert "AccuracyFirst" in model._repr_html_()
     # The last model costs the same; it predicts, and everything says that it missed.
     seen: list[object] = []
     last = clone(model).set_params(release_last=True).fit(X, noise, watch=seen.append)
@@ -361,3 +363,27 @@ def test_a_cap_beyond_meaning_is_refused_by_its_name(cap: float) -> None:
 def test_a_delta_that_buys_the_target_alone_is_no_error() -> None:
     ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)), delta=1 - 1e-12)
     assert AccuracyFirst(ridge, target=0.49, method="one-shot").plan(3, 60).reserved[0] > 0
+
+
+def test_targets_of_predictions_get_a_ridge_that_does_not_stand_in_their_way() -> None:
+    def strength(metric: str, cap: float, rows: int = N) -> float:
+        model = AccuracyFirst(RIDGE, target=0.1, metric=metric, max_epsilon=cap)
+        return float(model.plan(2, rows).facts()["strength"])
+
+    plain = strength("excess-risk", 50.0)
+    assert strength("loss", 50.0) < plain
+    assert strength("loss", 50.0) == pytest.approx(strength("loss", 25.0) / 2)
+    assert strength("loss", 50.0, 10 * N) == pytest.approx(strength("loss", 50.0))
+    given = AccuracyFirst(clone(RIDGE).set_params(alpha=7.0), target=0.1, metric="loss")
+    assert given.plan(2, N).facts()["strength"] == 7.0
+
+
+def test_a_margin_is_as_narrow_as_a_part_of_the_cap_buys() -> None:
+    def facts(**settings: object) -> dict[str, float]:
+        model = AccuracyFirst(LOGISTIC, target=0.2, metric="error-rate", **settings)
+        return model.plan(2, 20_000).facts()
+
+    assert facts(max_epsilon=10.0)["margin"] < 0.01
+    assert facts(max_epsilon=10.0)["test epsilon"] == pytest.approx(0.5, rel=0.01)
+    assert facts(max_epsilon=0.1)["margin"] == pytest.approx(0.02)
+    assert facts(max_epsilon=10.0, margin=0.02)["margin"] == 0.02

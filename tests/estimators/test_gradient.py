@@ -24,7 +24,7 @@ from discreet import (
 )
 from discreet.algorithms import FTRL, MirrorDescent, NoisyGradient, NoisyNewton
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.losses import LOSSES, Hinge, Huber, Squared
+from discreet.losses import LOSSES, Hinge, Huber, Logistic, Squared
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 REAL = Bounds(row_norm=1.0, label=(-1.0, 1.0))
@@ -202,3 +202,22 @@ def test_refusals() -> None:
         with pytest.raises(error, match=message):
             model.plan(3, 1000)
     assert PrivateSGDRegressor(loss=Huber(threshold=0.1), bounds=REAL).plan(3, 1000).steps > 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss", ["logistic", "softmax", Logistic()])
+def test_losses_of_chances_tell_probabilities(loss: object, n_classes: int) -> None:
+    X, y = binary()
+    y = y + (n_classes > 2) * (X[:, 1] > 0.5)
+    bounds = Bounds(row_norm=1.0, classes=tuple(range(n_classes)))
+    model = PrivateSGDClassifier(loss=loss, epsilon=8.0, bounds=bounds, random_state=0).fit(X, y)
+    chances = model.predict_proba(X)
+    assert chances.shape == (len(X), n_classes)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(chances.argmax(axis=1), model.predict(X))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), chances)
+
+
+def test_a_hinge_tells_none() -> None:
+    assert not hasattr(PrivateSGDClassifier(), "predict_proba")
+    assert not hasattr(PrivateSGDClassifier(loss=Hinge()), "predict_log_proba")

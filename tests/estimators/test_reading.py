@@ -392,3 +392,14 @@ def test_no_cause_of_a_refusal_tells_the_type_of_a_cell() -> None:
         read_rows(PrivateRidge(), spoilt(Patient()), Y, dtype=np.float64)
     report = traceback.TracebackException.from_exception(caught.value, limit=0)
     assert "Patient" not in "".join(report.format(chain=True))
+
+
+@pytest.mark.parametrize("said", [RuntimeError("Ada Lovelace"), ValueError("This is Ada Lovelace")])
+def test_what_a_cell_says_when_it_is_read_is_not_passed_on(said: Exception) -> None:
+    class Talkative:
+        def __float__(self) -> float:
+            raise said
+
+    with pytest.raises(InvalidData) as caught:
+        PrivateRidge(bounds=Bounds(row_norm=1.0, label=(-1, 1))).fit(spoilt(Talkative()), Y)
+    assert "Lovelace" not in str(caught.value)

@@ -1,8 +1,9 @@
-"""A refused fit leaves no model, never parts of two."""
+"""A refused fit leaves no model, never parts of two, and no fit warns of its rows."""
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import discreet
-from discreet import AccuracyFirst, Bounds, PrivateRidge, PrivateStreamClassifier
+from discreet import (
+    AccuracyFirst,
+    Bounds,
+    PrivateLogisticRegression,
+    PrivateRidge,
+    PrivateStreamClassifier,
+    PrivateStreamRegressor,
+)
 from discreet.errors import DiscreetError
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1, 2))
@@ -77,3 +85,32 @@ def test_a_refused_start_of_a_stream_can_be_repeated(tmp_path: Path) -> None:
     model.set_params(state_path=None).partial_fit(X[:, :1], Y)
     assert model.rows_seen_ == 60
     assert model.coef_.shape == (1, 1)
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_no_warning_of_numpy_tells_what_rows_are_like(kind: type) -> None:
+    tiny = X.copy()
+    tiny[0] = 1e-320, -1e-160
+    with np.errstate(all="raise"):
+        made(kind).set_params(random_state=0).fit(tiny, Y)
+
+
+def test_numpy_is_silent_where_one_row_alone_bends_the_density() -> None:
+    lonely = np.column_stack([X[:, 0], np.zeros(60)])
+    model = PrivateLogisticRegression(
+        epsilon=2.0, delta=0.0, bounds=Bounds(features=(-1, 1), classes=(0, 1)),
+        fit_intercept=False, algorithm="exponential-sampling", random_state=1,
+    )  # fmt: skip
+    for cell in (0.0, 1e-160, 1e-320):
+        lonely[0, 1] = cell
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(lonely, Y)
+
+
+def test_numpy_is_silent_when_a_stream_goes_on() -> None:
+    bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    with np.errstate(all="raise"):
+        model = PrivateStreamRegressor(bounds=bounds, n_rows=200, random_state=0)
+        for _ in range(2):
+            model.partial_fit(np.column_stack([X[:, 0], np.full(60, 1e-320)]), X[:, 0])

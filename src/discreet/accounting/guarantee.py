@@ -320,6 +320,10 @@ class Guarantee:
             return cost == 1 or cost <= claim[1] * 1.02 + 1e-14
         return cost <= claim[1] * 1.02
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the words in a notebook."""
+        printer.text(str(self))
+
     def __str__(self) -> str:
         """Return the guarantee in words, one statement to a line."""
         when = (

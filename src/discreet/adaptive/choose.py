@@ -23,6 +23,9 @@ from discreet.losses import Squared
 
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
 
+TEST_SHARE = 0.05
+"""Share of the cap that tests of a mean loss or an error rate may cost by default."""
+
 AccuracyPlan = OneShot | Certificate | ThresholdStop | Doubling
 
 
@@ -77,8 +80,13 @@ def choose(
     between("failure", failure, 0, 1)
     exact = metric == "excess-risk"
     if method == "noise-reduction" or not exact:
-        share = (0.8 if exact else 0.1) * target if margin is None else margin
-        return _tested(task, metric, target, failure, cap, delta, noise, share, validation)
+        given = (0.8 if exact else 0.1) * target if margin is None else margin
+        plan = _tested(task, metric, target, failure, cap, delta, noise, given, validation)
+        if exact or margin is not None or plan.test_epsilon >= TEST_SHARE * cap:
+            return plan
+        # A test costs one over its margin, and a narrow one lets models stop that just meet it.
+        given *= plan.test_epsilon / (TEST_SHARE * cap)
+        return _tested(task, metric, target, failure, cap, delta, noise, given, validation)
     if method == "doubling":
         return _doubling(task, target, failure, cap)
     return _untested(task, target, failure, cap, delta, method)

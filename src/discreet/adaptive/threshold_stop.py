@@ -141,6 +141,7 @@ class ThresholdStop:
             "first level": self.path.levels[0],
             "reserved epsilon": self.reserved[0],
             "test epsilon": self.rule.epsilon,
+            "margin": self.margin,
             "radius": self.path.task.radius,
             "strength": self.path.task.strength,
         }

@@ -185,7 +185,7 @@ def run(args: argparse.Namespace) -> None:
             else "the target was not met, so no model was written"
         )
         raise NotCertified(
-            f"{what}. Raise --max-epsilon or allow a larger --accuracy; what was spent stays spent."
+            f"{what}; what was spent stays spent. Allow a larger --accuracy or raise --max-epsilon."
         )
 
 

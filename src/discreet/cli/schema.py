@@ -159,6 +159,7 @@ class Schema:
                 raise InvalidParameter(
                     f"A schema has no key {key!r}; it has {', '.join(_KEYS)}."
                     + suggestion(key, _KEYS)
+                    + " Columns are declared below a line [columns]." * ("columns" not in content)
                 )
         columns = content.get("columns")
         if not isinstance(columns, Mapping) or not columns:

@@ -100,7 +100,7 @@ def _text_blocks(path: Path, names: Sequence[str]) -> Iterator[list[tuple[str | 
     except UnicodeDecodeError:
         # privacy: the original message quotes the byte it stopped at
         raise InvalidData(
-            f"{path} cannot be read as text in UTF-8. Save it in that encoding."
+            f"{path} cannot be read as text in UTF-8. Save it as CSV in that encoding."
         ) from None
     except csv.Error:
         # privacy: the original message may quote the line it stopped at

@@ -14,13 +14,13 @@ from discreet.accounting import Guarantee
 from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.algorithms import Problem
-from discreet.checks import between, weight_count
+from discreet.checks import between, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, NotCertified
 from discreet.estimators.classes import check_two, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.persistence import Seedless
+from discreet.estimators.persistence import Seedless, whole
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.types import Array, Bounds
@@ -58,7 +58,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         A private ridge or logistic regression, or another private linear model
         with a smooth loss and two classes or real labels. Its bounds,
         neighbours, intercept, strength and ``delta`` are used; its epsilon is
-        not. Without a strength of its own 0.005 per row is used.
+        not. Without a strength of its own 0.005 per row is used, times the squared
+        row norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights
+        over ``max_epsilon``, for all rows.
     target
         ``"excess-risk"``: how far the objective may be above its minimum.
         ``"loss"``: mean loss. ``"error-rate"``: share of rows classified wrongly.
@@ -81,7 +83,8 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     margin
         For tests: a model better than the target by this much is accepted with
         probability ``confidence``. By default four fifths of an excess-risk
-        target and a tenth of others.
+        target; of others a tenth, or less if a test that narrow still costs no
+        more than a twentieth of ``max_epsilon``.
     validation
         Share of rows kept apart for tests of ``"loss"`` or ``"error-rate"``; a
         stop then costs the larger of model and test, not their sum.
@@ -164,7 +167,12 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         if given:
             return given
         rows = 1 if problem.n_rows is None else problem.n_rows
-        return DEFAULT_STRENGTH * rows * problem.row_norm**2 * problem.bounds.weight
+        strength = DEFAULT_STRENGTH * rows
+        if self.metric != "excess-risk":
+            # Such targets are about the loss alone, so the ridge only has to tame the noise.
+            cap = usable_epsilon("max_epsilon", self.max_epsilon)
+            strength = min(strength, problem.dimension / cap)
+        return strength * problem.row_norm**2 * problem.bounds.weight
 
     def _plan(self, task: Task) -> AccuracyPlan:
         return choose(
@@ -182,6 +190,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
 
     # The rows.
 
+    @whole
     def fit(self, X: Any, y: Any, *, watch: Watch = unwatched) -> Self:
         """Run until the target is met or the cap is reached.
 
@@ -267,8 +276,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         check_is_fitted(self, "status_")
         if self.outcome_.weights is None:
             raise NotCertified(
-                "The target was not met, so there is no model. Raise max_epsilon or allow a "
-                "larger target; what was spent stays spent."
+                "The target was not met, so there is no model; what was spent stays spent. Allow a "
+                "larger target or raise max_epsilon. If alpha or C was given, this ridge may miss "
+                "the target at any epsilon; a weaker one, or none, may not."
             )
         return self.estimator_
 
@@ -295,7 +305,10 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     @property
     def classes_(self) -> Any:
         """Classes of the released model."""
-        return self._fitted().classes_
+        try:
+            return self._fitted().classes_
+        except NotCertified as error:  # so that whoever asks whether there are any gets an answer
+            raise AttributeError(str(error)) from error
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

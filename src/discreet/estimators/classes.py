@@ -56,7 +56,9 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
         if not np.isin(seen, classes).all():
             raise InvalidData(
                 "y holds labels that are not among the declared bounds.classes. Declare every "
-                "class a label may have."
+                "class a label may have. Some meta-estimators (VotingClassifier, "
+                "OneVsRestClassifier, cross_val_predict of probabilities) pass labels as 0, 1, "
+                "...: inside them declare these."
             )
     if len(classes) < 2:
         raise InvalidData(

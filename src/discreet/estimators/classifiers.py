@@ -14,7 +14,7 @@ from discreet.algorithms.recentred import recentred
 from discreet.algorithms.softmax_descent import softmax_descent
 from discreet.checks import one_of, positive
 from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
-from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
 from discreet.types import Array, Bounds
@@ -38,7 +38,7 @@ class _Classifier(Chosen, Penalised, PrivateClassifier):
 
 class PrivateLogisticRegression(_Classifier):
     __doc__ = f"""Logistic regression with a privacy guarantee, binary or multinomial.
-{_PARAMETERS}
+{_PARAMETERS}{FITTED}
 
     Examples
     --------
@@ -91,7 +91,7 @@ class PrivateLinearSVC(_Classifier):
         ``"huberised-hinge"``, or ``"hinge"`` with its corner, for which
         ``"auto"`` takes noisy gradient steps.
     width
-        Half the width of the rounded corner.
+        Half the width of the rounded corner.{FITTED}
 
     Examples
     --------

@@ -12,6 +12,7 @@ from discreet.checks import nonnegative, one_of
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import (
     Chosen,
     Penalised,
@@ -19,8 +20,9 @@ from discreet.estimators.linear import (
     PrivateRegressor,
     Ridged,
 )
-from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.persistence import whole
+from discreet.estimators.probabilities import joint_probabilities, separate_probabilities
 from discreet.estimators.reading import read_rows
 from discreet.losses import (
     LOSSES,
@@ -92,7 +94,7 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
 {COMMON}
     loss
         Name or instance of a loss for classes, such as ``"hinge"``,
-        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{_STEPS}{_REST}
+        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{_STEPS}{_REST}{FITTED}
 
     Examples
     --------
@@ -115,8 +117,24 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
         return Logistic() if count == 2 else Softmax(n_classes=count)
 
     def _fits(self, n_classes: int) -> tuple[int, int]:
-        joint = _named(self.loss, ("sign", "index")).target == "index"
-        return (n_classes, 1) if n_classes == 2 or joint else (2, n_classes)
+        return (n_classes, 1) if n_classes == 2 or self._is_joint() else (2, n_classes)
+
+    def _is_joint(self) -> bool:
+        return _named(self.loss, ("sign", "index")).target == "index"
+
+    def _tells_chances(self) -> bool:
+        return self.loss in ("logistic", "softmax") or isinstance(self.loss, Logistic | Softmax)
+
+    @available_where(_tells_chances)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row; logistic and softmax losses."""
+        found = joint_probabilities if self._is_joint() else separate_probabilities
+        return found(self.decision_function(X))
+
+    @available_where(_tells_chances)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the probability of every class for every row."""
+        return np.log(self.predict_proba(X))
 
 
 class PrivateSGDRegressor(_Stepped, PrivateRegressor):
@@ -125,7 +143,7 @@ class PrivateSGDRegressor(_Stepped, PrivateRegressor):
     loss
         Name or instance of a loss for numbers, such as ``"squared"``,
         ``"absolute"``, ``"huber"`` or ``"quantile"``. Labels are mapped to
-        [-1, 1] inside.{_STEPS}{_REST}
+        [-1, 1] inside.{_STEPS}{_REST}{FITTED}
 
     Examples
     --------
@@ -151,7 +169,7 @@ class PrivateQuantileRegressor(Chosen, Penalised, Ridged, PrivateRegressor):
     quantile
         Which quantile, strictly between 0 and 1.
     alpha
-        Ridge strength on the sum scale; None lets the plan choose.{ALGORITHM}{_REST}
+        Ridge strength on the sum scale; None lets the plan choose.{ALGORITHM}{_REST}{FITTED}
 
     Examples
     --------

@@ -68,3 +68,17 @@ INTERCEPT = """
     fit_intercept, intercept_scaling
         Whether to append a constant feature, and its size as a fraction of the
         row norm. The intercept is penalised like every weight."""
+
+FITTED = """
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The released weights, in the units of the rows; ``classes_`` of a classifier
+        are in their order.
+    guarantee_
+        What the release promises; ``print`` says it in words.
+    algorithm_, bounds_
+        The algorithm that was taken, and the bounds that rows are clipped to.
+    n_features_in_, feature_names_in_
+        As in scikit-learn."""

@@ -23,7 +23,6 @@ _HARMLESS = (
     "The feature names ",
     "Feature names are only supported",  # ... if all are text
     "Sparse data was passed",
-    "This ",  # ... estimator requires y to be passed
 )
 """How messages begin that hold no value and no number of rows."""
 
@@ -140,7 +139,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
             read = validate_data(estimator, *rows, **options)
     except InvalidData:
         raise
-    except (ValueError, TypeError, OverflowError) as error:
+    except Exception as error:  # of an object in a cell, whatever its kind
         said = str(error)
         if said.startswith("Input X contains") and options.get("ensure_all_finite") == "allow-nan":
             raise InvalidData(_INFINITE) from None
@@ -150,7 +149,8 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         if said.startswith("float() argument must be "):
             # privacy: the original names the type of one cell.
             raise NotNumbers(_OBJECTS) from None
-        if said.startswith(_HARMLESS):
+        lacks_y = f"This {type(estimator).__name__} estimator requires y"
+        if isinstance(error, ValueError | TypeError) and said.startswith((*_HARMLESS, lacks_y)):
             raise
         # privacy: the original message may quote rows.
         raise InvalidData(_OTHERWISE) from None

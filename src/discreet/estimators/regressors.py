@@ -16,7 +16,7 @@ from discreet.algorithms.base import rows_against_noise
 from discreet.checks import nonnegative, positive
 from discreet.errors import InvalidParameter, MissingBound
 from discreet.estimators.linear import Chosen, Descended, PrivateRegressor, Ridged
-from discreet.estimators.parameters import ALGORITHM, COMMON, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Squared
 from discreet.regularizers import ElasticNet, Regularizer
 from discreet.types import Bounds
@@ -64,7 +64,7 @@ class PrivateRidge(Descended, Ridged, PrivateRegressor):
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly. None takes :func:`usual_clip`, from 1/8 where noise dominates
-        to 1 where rows are plenty.{PENALTIES}
+        to 1 where rows are plenty.{PENALTIES}{FITTED}
 
     Examples
     --------
@@ -119,7 +119,7 @@ class PrivateElasticNet(Chosen, PrivateRegressor):
         Penalty and its l1 share, as in scikit-learn.
     clip
         Residual, in half label ranges, from which a row of full norm counts
-        linearly.
+        linearly.{FITTED}
 
     Examples
     --------
@@ -160,7 +160,7 @@ class PrivateHuberRegressor(Descended, Ridged, PrivateRegressor):
         Residual, in half label ranges, from which errors count linearly.
     alpha
         Ridge strength on the sum scale; the plan raises it where privacy needs
-        more. None lets the plan choose.{PENALTIES}
+        more. None lets the plan choose.{PENALTIES}{FITTED}
 
     Examples
     --------

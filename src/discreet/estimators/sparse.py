@@ -21,7 +21,7 @@ from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
 from discreet.checks import integer, positive
 from discreet.estimators.base import promising_little, warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
-from discreet.estimators.parameters import COMMON, GUESS
+from discreet.estimators.parameters import COMMON, FITTED, GUESS
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
@@ -120,7 +120,7 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
     steps
         Number of steps; None chooses it from public values.
     stale
-        See :class:`~discreet.algorithms.FrankWolfe`; used with ``threshold``.
+        See :class:`~discreet.algorithms.FrankWolfe`; used with ``threshold``.{FITTED}
 
     Examples
     --------
@@ -157,7 +157,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
         Number of steps; None chooses it from public values.
     stale
         Margin by which a sparse row may be out of date: fast steps on sparse
-        data, see :class:`~discreet.algorithms.FrankWolfe`.
+        data, see :class:`~discreet.algorithms.FrankWolfe`.{FITTED}
 
     Examples
     --------
@@ -209,7 +209,7 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
         Ridge strength of the fit on the sum scale; None lets the plan choose.
     clip
         Residual, in half label ranges, from which a row of full norm counts
-        linearly.{GUESS}
+        linearly.{GUESS}{FITTED}
 
     Examples
     --------

@@ -13,7 +13,7 @@ from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.classes import read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
-from discreet.estimators.parameters import GUESS, INTERCEPT
+from discreet.estimators.parameters import FITTED, GUESS, INTERCEPT
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
@@ -50,7 +50,7 @@ _PARAMETERS = f"""
         :meth:`resume`. Must not exist.
     random_state
         None draws from the operating system. A seed makes the stream
-        repeatable and the guarantee says ``secure=False``.
+        repeatable and the guarantee says ``secure=False``.{FITTED}
 """
 
 REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {

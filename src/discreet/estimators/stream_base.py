@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
@@ -149,8 +150,9 @@ class PrivateStream(Flowing, LinearModel):
     def _feed(self, X: Any, labels: Any, start: int | None) -> None:
         """Learn validated rows, record the state, and only then publish."""
         learner = self._living()
-        # privacy: two threads that go on from the same state would each add their own noise to it.
-        with learner.alone:
+        # privacy: two threads that go on from the same state would each add their own noise to it,
+        # and a warning of numpy would tell what the rows are like.
+        with learner.alone, np.errstate(all="ignore"):
             first = self._place(start)
             rows = learner.plan.problem.bounding.apply(ArraySource(X, labels))
             position, steps = first + rows.n_rows, learner.steps
