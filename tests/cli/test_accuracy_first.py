@@ -16,10 +16,13 @@ EASY = f"{FIRST} --accuracy 0.2 --max-epsilon 20"
 
 
 def test_model_picture_and_cost(folder, run):
-    code, out, err = run(f"{EASY} --plot path.png --seed 1")
+    code, out, err = run(f"{EASY} --card card.txt --plot path.png --seed 1")
     assert code == 0
     assert "Meets excess risk 0.2" in out
-    assert err.splitlines()[-2:] == ["model written to model.json", "path drawn in path.png"]
+    assert err.splitlines()[-3:] == [
+        "model written to model.json", "card written to card.txt", "path drawn in path.png"
+    ]  # fmt: skip
+    assert (folder / "card.txt").read_text() == run("card model.json")[1]
     assert (folder / "path.png").stat().st_size > 1000
     assert f"epsilon = {load('model.json').guarantee_.epsilon:.6g}" in out
     assert json.loads((folder / "model.json").read_text())["target"] == "rich"
@@ -86,7 +89,7 @@ def test_missed_target_is_priced_and_leaves_no_model(folder, run):
     code, out, err = run(f"{tested} --seed 1")
     assert code == 1
     assert "was spent and no model was released" in out
-    assert "no model was written. Raise --max-epsilon" in err
+    assert "no model was written; what was spent stays spent. Allow a larger --accuracy" in err
     assert not (folder / "model.json").exists()
     assert (folder / "path.png").exists()
     code, out, err = run(f"{tested} --seed 1 --release-last")

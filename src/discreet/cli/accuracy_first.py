@@ -18,7 +18,7 @@ from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
 from discreet.types import Bounds
-from discreet.writing import write_json
+from discreet.writing import write_json, write_text
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
@@ -85,6 +85,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
     parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
+    parser.add_argument("--card", type=Path, help="privacy card to write with the model (text)")
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
     add_seed(parser)
     parser.add_argument(
@@ -110,13 +111,14 @@ def run(args: argparse.Namespace) -> None:
     from discreet.adaptive.outcome import unwatched
     from discreet.checks import between, positive, usable_epsilon
     from discreet.cli.cautions import cautions
+    from discreet.report import card_text
 
     positive("--accuracy", args.accuracy)
     between("--confidence", args.confidence, 0, 1)
     if args.validation is not None:
         between("--validation", args.validation, 0, 1)
     reserve = Budget(usable_epsilon("--max-epsilon", args.max_epsilon), args.delta)
-    check_outputs(args.out, args.plot, inputs=(args.data, args.schema))
+    check_outputs(args.out, args.card, args.plot, inputs=(args.data, args.schema))
     check_picture(args.plot)
     schema = Schema.read(args.schema)
     label = schema.column(args.target)
@@ -170,9 +172,13 @@ def run(args: argparse.Namespace) -> None:
         if blanks:
             model.estimator_.set_params(neighbours="zero-out", n_rows=None)
         args.interrupted = f"{args.out} may not have been written. Count --max-epsilon as spent."
-        _write(args.out, model, {"schema": schema.to_dict(), "target": args.target})
+        declared = schema.to_dict()
+        _write(args.out, model, {"schema": declared, "target": args.target})
         args.interrupted = f"the model is in {args.out}; its guarantee says what was spent."
         progress(f"model written to {args.out}")
+        if args.card is not None:
+            write_text(args.card, card_text(model.estimator_, schema=declared))
+            progress(f"card written to {args.card}")
     print(model.summary_)
     print(model.guarantee_)
     if args.plot is not None:
@@ -204,7 +210,7 @@ def check_model(model: Any, bounds: Bounds) -> None:
     if bounds.classes is not None:
         bounds = replace(bounds, classes=(0, 1))
     # The size of the file is not known yet, and nothing that is checked here depends on it.
-    task = model._task(model.estimator, bounds, len(bounds.features or ()), 1)
+    task = model._tasks(model.estimator, bounds, len(bounds.features or ()), 1)[-1]
     check_options(
         task,
         target=model.target,

@@ -16,7 +16,7 @@ from discreet.adaptive.outcome import Watch, unwatched
 from discreet.algorithms import Problem
 from discreet.checks import between, usable_epsilon, weight_count
 from discreet.data import ArraySource
-from discreet.errors import Incompatible, NotCertified
+from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.classes import check_two, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
@@ -60,7 +60,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         neighbours, intercept, strength and ``delta`` are used; its epsilon is
         not. Without a strength of its own 0.005 per row is used, times the squared
         row norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights
-        over ``max_epsilon``, for all rows.
+        over ``max_epsilon``, for all rows, unless tests would then cost too much.
     target
         ``"excess-risk"``: how far the objective may be above its minimum.
         ``"loss"``: mean loss. ``"error-rate"``: share of rows classified wrongly.
@@ -143,7 +143,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             if bounds.classes is not None:
                 check_two(np.unique(np.asarray(bounds.classes)))
             bounds = replace(bounds, classes=(0, 1))
-        return self._plan(self._task(inner, bounds, n_features, n_rows))
+        return self._planned(inner, bounds, n_features, n_rows)[1]
 
     def _check_inner(self) -> None:
         if not isinstance(self.estimator, LinearModel) or hasattr(self.estimator, "partial_fit"):
@@ -153,26 +153,43 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
                 "Pipeline put it around the last step, not around the Pipeline."
             )
 
-    def _task(
+    def _planned(
         self, inner: LinearModel, bounds: Bounds, n_features: int, n_rows: int | None
-    ) -> Task:
+    ) -> tuple[Task, AccuracyPlan]:
+        *weaker, usual = self._tasks(inner, bounds, n_features, n_rows)
+        for task in weaker:
+            try:
+                plan = self._plan(task)
+            except BudgetTooSmall:
+                continue
+            # Long weights have a wide range of losses, and its width is what a test costs.
+            if plan.facts()["test epsilon"] <= 0.5 * self.max_epsilon:
+                return task, plan
+        return usual, self._plan(usual)
+
+    def _tasks(
+        self, inner: LinearModel, bounds: Bounds, n_features: int, n_rows: int | None
+    ) -> list[Task]:
+        """Return what is asked for with one ridge or, the better first, with two."""
         problem = inner._problem(bounds, n_features, n_rows)
         if isinstance(problem.loss, Clipped) and isinstance(problem.loss.loss, Squared):
             # Targets are about least squares itself; the ball bounds residuals instead.
             problem = replace(problem, loss=problem.loss.loss)
-        return Task(problem=problem, strength=self._strength(inner, problem), row_l1=self.row_l1)
+        strengths = self._strengths(inner, problem)
+        return [Task(problem=problem, strength=s, row_l1=self.row_l1) for s in strengths]
 
-    def _strength(self, inner: LinearModel, problem: Problem) -> float:
+    def _strengths(self, inner: LinearModel, problem: Problem) -> list[float]:
         given = inner._strength()
         if given:
-            return given
-        rows = 1 if problem.n_rows is None else problem.n_rows
-        strength = DEFAULT_STRENGTH * rows
+            return [given]
+        unit = problem.row_norm**2 * problem.bounds.weight
+        strengths = [DEFAULT_STRENGTH * unit * (1 if problem.n_rows is None else problem.n_rows)]
         if self.metric != "excess-risk":
-            # Such targets are about the loss alone, so the ridge only has to tame the noise.
-            cap = usable_epsilon("max_epsilon", self.max_epsilon)
-            strength = min(strength, problem.dimension / cap)
-        return strength * problem.row_norm**2 * problem.bounds.weight
+            # Such targets are about predictions alone, so a ridge only has to tame the noise.
+            weak = problem.dimension * unit / usable_epsilon("max_epsilon", self.max_epsilon)
+            if weak < strengths[0]:
+                strengths.insert(0, weak)
+        return strengths
 
     def _plan(self, task: Task) -> AccuracyPlan:
         return choose(
@@ -220,8 +237,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             check_two(inner.classes_)
             bounds = replace(bounds, classes=(0, 1))
         random = as_randomness(self.random_state)
-        task = self._task(inner, bounds, X.shape[1], X.shape[0])
-        plan = self._plan(task)
+        task, plan = self._planned(inner, bounds, X.shape[1], X.shape[0])
         outcome = self._run(plan, X, y, random, watch)
         self.n_features_in_ = inner.n_features_in_
         if hasattr(inner, "feature_names_in_"):
