@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.accounting import Guarantee, gaussian_delta
 from discreet.adaptive import (
     Certificate,
     Doubling,
@@ -380,6 +381,28 @@ def test_noisy_levels_are_shrunk_by_released_values_only(noise: str) -> None:
     matrix_spread, vector_spread = path._spread(path.scales[0])
     assert deviations[:15].mean() == pytest.approx(matrix_spread, rel=0.1)
     assert deviations[15:].mean() == pytest.approx(vector_spread, rel=0.15)
+
+
+@pytest.mark.parametrize("test_epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("kind", ["ridge", "logistic"])
+def test_the_event_of_a_run_covers_the_last_model_and_the_tests(
+    kind: str, test_epsilon: float
+) -> None:
+    plan = stop(kind, "brownian")
+    plan = replace(plan, margin=plan.margin * plan.test_epsilon / test_epsilon)
+    t, shift = plan.test_epsilon, math.sqrt(2 * plan.path.costs[-1])
+    assert t == pytest.approx(test_epsilon, rel=1e-3)
+    guarantee = plan.run(rows(), Seeded(0)).guarantee
+    assert Guarantee.from_dict(guarantee.to_dict()) == guarantee
+    event = guarantee.event
+    # The exact curve of a Gaussian release beside a coin that tells by t: either side of it.
+    more = 1 / (1 + math.exp(-t))
+    for epsilon in np.linspace(0.0, plan.reserved[0], 25):
+        exact = more * gaussian_delta(epsilon - t, shift)
+        exact += (1 - more) * gaussian_delta(epsilon + t, shift)
+        assert event.delta(float(epsilon)) >= exact
+    # No more than was reserved, so that what is written can be read back.
+    assert event.delta(plan.reserved[0]) <= plan.reserved[1]
 
 
 def test_steps_are_shown_as_they_are_decided() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting import ZCDP, Approximate, Event, Pure
+from discreet.accounting import Approximate, Composed, Event, Gaussian, Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.noise_reduction import FLOATING_POINT
 from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
@@ -118,7 +118,8 @@ class ThresholdStop:
         exact = self.path.noise == "laplace"
         event: Event = Pure(total) if delta == 0 else Approximate(total, delta)
         if self.path.noise == "brownian" and not self.validation:
-            event = ZCDP(self.path.costs[-1] + test**2 / 2)
+            # The last model is a Gaussian release, and the models before it add noise to it.
+            event = Composed((Gaussian((2 * self.path.costs[-1]) ** -0.5), Pure(test)))
         assumptions = [] if exact else [FLOATING_POINT]
         if self.path.task.problem.neighbours == "add-remove":
             assumptions.append(SIZE_KNOWN)
