@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,15 +25,30 @@ from discreet.adaptive import (
     choose,
     geometric_levels,
 )
+from discreet.adaptive.noise_reduction import (
+    BrownianReduction,
+    GammaReduction,
+    IntegerLaplaceReduction,
+)
 from discreet.adaptive.quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
-from discreet.adaptive.query import _margins
+from discreet.adaptive.query import SIZE_KNOWN, _margins
 from discreet.adaptive.threshold_stop import split_task
 from discreet.algorithms import Problem
 from discreet.algorithms.sufficient_statistics import stein_strength
 from discreet.algorithms.trust_region import trust_region
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
-from discreet.losses import Hinge, Logistic, Poisson, Squared
+from discreet.losses import (
+    CappedLogistic,
+    Hinge,
+    Huber,
+    HuberisedHinge,
+    Logistic,
+    Loss,
+    Poisson,
+    SmoothedQuantile,
+    Squared,
+)
 from discreet.noise import Seeded
 from discreet.regularizers import Ridge
 from discreet.types import Bounds
@@ -383,6 +401,85 @@ def test_noisy_levels_are_shrunk_by_released_values_only(noise: str) -> None:
     assert deviations[15:].mean() == pytest.approx(vector_spread, rel=0.15)
 
 
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+@pytest.mark.parametrize("noise", ["laplace", "gamma", "brownian"])
+@pytest.mark.parametrize("kind", ["ridge", "logistic"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_neighbour_moves_what_a_path_covers_further_than_its_noise_allows(
+    monkeypatch: pytest.MonkeyPatch, relation: str, kind: str, noise: str, weight: float
+) -> None:
+    """What goes into the noise, in the norm of that noise, for rows as far apart as can be."""
+    p, job = 9, task(kind, n=4, p=9, strength=40.0, neighbours=relation)
+    bounds = replace(BOUNDS, weight=weight)
+    job = replace(job, problem=replace(job.problem, bounds=bounds))
+    path = (StatisticsPath if kind == "ridge" else OutputPath)(
+        task=job,
+        levels=(0.5, 1.0),
+        noise=noise,
+        delta=1e-6 if noise == "brownian" else 0.0,  # type: ignore[arg-type]
+    )
+    seen: list[tuple[Any, np.ndarray]] = []
+
+    def kept(self: Any, value: np.ndarray, random: object) -> Iterator[np.ndarray]:
+        seen.append((self, value))
+        yield value
+
+    for law in (IntegerLaplaceReduction, GammaReduction, BrownianReduction):
+        monkeypatch.setattr(law, "path", kept)
+    base = np.vstack([np.eye(p)[:3] * 0.1, np.zeros((1, p))])
+    sources = []
+    mixed = np.where(np.arange(p) < 4, 1, -1)
+    for row, label in ((1, 1), (-1, 1), (mixed, -1), (np.nan, 1)):
+        X = base.copy()
+        X[-1] = np.full(p, row) / 3.0  # of norm 1, or a blank row
+        y, weights = np.array([1, -1, 1, label]), np.full(4, weight)
+        keep = 3 if relation == "add-remove" and np.isnan(X).any() else 4
+        sources.append(ArraySource(X[:keep], y[:keep], weights[:keep]))
+    for source in sources:
+        next(iter(path.models(source, Seeded(0))))
+    (law, _), values = seen[0], [value for _, value in seen]
+    others = values[:3] if relation == "replace-one" else values[3:]
+    gaps = [a - b for a in values[:3] for b in others]
+    if noise == "laplace":
+        # At level 1 each entry has Laplace noise of its weight.
+        worst = max(float(np.sum(np.abs(gap) / law.weights)) for gap in gaps)
+    else:
+        worst = max(float(np.linalg.norm(gap)) / law.sensitivity for gap in gaps)
+    assert worst <= 1.0
+    assert worst > 0.35
+    if noise == "brownian":
+        # Noise of variance sensitivity^2 / (2 rho) is rho-concentrated.
+        assert law.costs == path.costs
+    else:
+        assert law.levels == path.levels
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [CappedLogistic(cap=0.6), HuberisedHinge(), Huber(threshold=0.7), SmoothedQuantile()],
+    ids=lambda loss: loss.name,
+)
+@pytest.mark.parametrize("row_norm", [0.5, 2.0])
+def test_losses_stay_in_their_range_over_the_ball(loss: Loss, row_norm: float) -> None:
+    bounds = replace(BOUNDS, row_norm=row_norm, weight=3.0)
+    problem = replace(task(n=50, p=1).problem, loss=loss, bounds=bounds)
+    job = Task(problem=problem, strength=0.8)
+    reach = np.linspace(-1.0, 1.0, 201) * job.radius * row_norm
+    low, high = job.loss_range
+    for label in (-1.0, 1.0):
+        y = np.full_like(reach, label)
+        values = loss.value(reach, y)
+        assert low - 1e-12 <= values.min()
+        assert values.max() <= high + 1e-12
+        steep = 3.0 * row_norm * np.abs(loss.slope(reach, y)).max()
+        assert 0.4 * job.lipschitz < steep <= job.lipschitz * (1 + 1e-12)
+    # No data has a minimum beyond the ball.
+    for scale in np.geomspace(1e-2, 1.0, 40):
+        source = ArraySource(np.full((50, 1), scale * row_norm), np.ones(50), np.full(50, 9.0))
+        w = job.minimiser(problem.bound(source), 1e-9)
+        assert abs(float(w[0])) <= job.radius * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("test_epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("kind", ["ridge", "logistic"])
 def test_the_event_of_a_run_covers_the_last_model_and_the_tests(
@@ -403,6 +500,43 @@ def test_the_event_of_a_run_covers_the_last_model_and_the_tests(
         assert event.delta(float(epsilon)) >= exact
     # No more than was reserved, so that what is written can be read back.
     assert event.delta(plan.reserved[0]) <= plan.reserved[1]
+
+
+def test_the_event_of_a_brownian_certificate_covers_its_last_level() -> None:
+    plan = Certificate(task=task(p=3), target=0.02, noise="brownian", delta=1e-6, count=15)
+    event, shift = plan.costs.event, math.sqrt(2 * plan.path.costs[-1])
+    for epsilon in np.linspace(0.0, 1.1 * plan.reserved[0], 25):
+        assert event.delta(float(epsilon)) >= gaussian_delta(float(epsilon), shift)
+    assert event.delta(plan.reserved[0]) <= plan.reserved[1]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_what_a_secret_size_and_parts_of_the_rows_assume_is_said(relation: str) -> None:
+    job = task("logistic", n=200, strength=20.0, neighbours=relation)
+    path = OutputPath(task=job, levels=(0.5, 1.0))
+    excess_risk = Query(task=job, metric="excess-risk", target=0.1)
+    error_rate = replace(excess_risk, metric="error-rate")
+    plain = ThresholdStop(path=path, query=excess_risk, margin=0.05)
+    apart = ThresholdStop(path=path, query=error_rate, margin=0.05, validation=True)
+    fresh = Doubling(path=path, first=0.1, count=3, query=excess_risk)
+    for plan in (plain, apart, fresh):
+        said = plan.costs.guarantee(0.1, Seeded(0)).assumptions
+        assert (SIZE_KNOWN in said) == (relation == "add-remove")
+        assert any("training or validation" in a for a in said) == (plan is apart)
+
+
+def test_fresh_tests_pay_for_their_grid() -> None:
+    job = task(row_l1=1.0)
+    query = Query(task=job, metric="excess-risk", target=0.1)
+    plan = Doubling(path=StatisticsPath(task=job, levels=(1.0,)), first=0.05, count=3, query=query)
+    step, far = Fraction(plan._step), Fraction(query.sensitivity.shared)
+    assert far % step != 0
+    # Queries are rounded up to whole steps, and neighbours may fall on either side of one.
+    starts = [step * Fraction(k, 64) for k in range(64)]
+    apart = max(math.ceil((q + far) / step) - math.ceil(q / step) for q in starts)
+    assert apart * step > far
+    # Discrete Laplace noise of scale b tells k steps apart by k / b.
+    assert plan.test_epsilon >= float(apart * step) / plan._scale * (1 - 1e-15)
 
 
 def test_steps_are_shown_as_they_are_decided() -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet import PrivateHuberRegressor, PrivateRidge, PrivateSGDClassifier
-from discreet.accounting import Budget
+from discreet.accounting import Budget, Guarantee, Pure
 from discreet.algorithms import Problem, choose
+from discreet.algorithms.base import sealed
+from discreet.data import ArraySource
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter
-from discreet.losses import Huber, Logistic, Softmax
+from discreet.losses import Huber, Logistic, Loss, Poisson, Softmax, Squared
+from discreet.noise import Seeded, System
 from discreet.regularizers import L1, Group, Indicator, Nuclear, Regularizer
 from discreet.sets import (
     Box,
@@ -114,3 +119,35 @@ def test_what_is_no_algorithm_problem_or_budget(changes: dict[str, Any], match: 
     if isinstance(changes.get("algorithm"), PrivateRidge):
         with pytest.raises(InvalidParameter, match=match):
             PrivateHuberRegressor(bounds=BOUNDS, **changes).plan(3, 1000)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Huber(threshold=100.0), Poisson(limit=50.0)])
+@pytest.mark.parametrize("intercept", [0.0, 2.0])
+@pytest.mark.parametrize("row_norm", [0.2, 3.0])
+def test_constants_hold_for_every_row_and_all_weights_of_a_set(
+    loss: Loss, row_norm: float, intercept: float
+) -> None:
+    """Weights of the set times the longest rows are what predictions can be."""
+    bounds = Bounds(row_norm=row_norm, label=(-1.0, 1.0), weight=2.5)
+    task = problem(
+        loss=loss, bounds=bounds, intercept=intercept, constraint=L2Ball(radius=1.5), n_rows=2
+    )
+    longest = row_norm * np.eye(3)[:2]
+    rows = task.bound(ArraySource(longest, np.array([-1.0, 1.0]), np.full(2, 9.0)))
+    steep, bent = 0.0, 0.0
+    for x, label, weight in zip(rows.X, rows.y, rows.weight, strict=True):
+        for side in (-1.0, 1.0):
+            w = side * 1.5 * x / np.linalg.norm(x)
+            z, y = np.array([x @ w]), np.array([label])
+            steep = max(steep, float(weight * np.linalg.norm(loss.slope(z, y)[0] * x)))
+            bent = max(bent, float(weight * loss.curvature(z, y)[0] * (x @ x)))
+    assert steep <= task.terms.lipschitz <= (1 + 1e-9) * steep
+    assert bent <= task.terms.smoothness <= (1 + 1e-9) * bent
+
+
+def test_a_seal_never_makes_a_release_secure() -> None:
+    made = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0), theorem="none")
+    for secure in (True, False):
+        given = replace(made, secure=secure)
+        assert sealed(given, System()).secure == secure
+        assert not sealed(given, Seeded(0)).secure

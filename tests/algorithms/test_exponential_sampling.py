@@ -16,7 +16,7 @@ from discreet.accounting.gaussian import gaussian_delta
 from discreet.algorithms import Problem
 from discreet.algorithms.density import density
 from discreet.algorithms.exponential_sampling import ExponentialSampling
-from discreet.algorithms.oscillation import lipschitz_within, row_range, score_error
+from discreet.algorithms.oscillation import lipschitz_within, oscillation, row_range, score_error
 from discreet.algorithms.quadratic_floor import SecantCurvature, quadratic_floor
 from discreet.algorithms.temperature import affordable_range
 from discreet.data import ArraySource, Rows
@@ -140,17 +140,32 @@ def test_the_tight_instance_spends_nearly_all_of_epsilon(neighbours: str) -> Non
 
 @pytest.mark.parametrize("loss", [*CORNERS, *SMOOTH, Poisson()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("radius", [0.4, 3.0])
-def test_the_range_of_a_row_is_attained_and_never_exceeded(loss: Loss, radius: float) -> None:
+@pytest.mark.parametrize("weight", [1.0, 2.5])
+def test_the_range_of_a_row_is_attained_and_never_exceeded(
+    loss: Loss, radius: float, weight: float
+) -> None:
     bounds = BOUNDS if loss.target != "count" else Bounds(row_norm=1.0, label=(0.0, 4.0))
+    bounds = replace(bounds, weight=weight)
     task = problem(loss=loss, bounds=bounds, constraint=L2Ball(radius=radius))
     claimed = row_range(task, radius=radius, diameter=2 * radius)
     z = np.linspace(-radius, radius, 2001)
     low, high = (0.0, 4.0) if loss.target == "count" else (-1.0, 1.0)
     labels = [-1.0, 1.0] if loss.target == "sign" else np.linspace(low, high, 41)
-    found = max(np.ptp(loss.value(z, np.full_like(z, y))) for y in labels)
+    found = weight * max(np.ptp(loss.value(z, np.full_like(z, y))) for y in labels)
     assert found <= claimed * (1 + 1e-12)
     assert found >= 0.999 * claimed
     assert claimed <= task.terms.lipschitz * 2 * radius * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", CORNERS, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("edge", [1e-9, 0.1])
+def test_points_on_the_edge_of_a_set_are_in_the_range(loss: Loss, edge: float) -> None:
+    """Samplers may reach as far beyond the set as rounding lets them."""
+    task = problem(loss=loss, constraint=L2Ball(radius=0.4))
+    claimed = oscillation(task, radius=0.4 + edge, diameter=0.8, edge=edge)
+    z = np.linspace(-1.0, 1.0, 2001) * (0.4 + edge)
+    found = max(np.ptp(loss.value(z, np.full_like(z, y))) for y in (-1.0, 1.0))
+    assert found <= claimed
 
 
 def test_ranges_of_the_specification() -> None:
@@ -403,6 +418,58 @@ def test_other_samplers_say_what_they_claim() -> None:
     assert abs(squares.run(ArraySource(np.ones((3, 1)), np.ones(3)), Seeded(0)).weights[0]) <= 2.0
 
 
+def test_what_is_claimed_of_a_chain_leaves_no_delta_to_its_law() -> None:
+    """A walk is claimed to be pure, and delta is what the mixing of the other chain may cost."""
+    for settings in (
+        {"sampler": "grid-walk", "accuracy": 0.05},
+        {"sampler": "hit-and-run", "guarantee": "approximate"},
+    ):
+        task = problem(constraint=Box())
+        plan = ExponentialSampling(**settings).plan(task, Budget(1.0, 1e-3))  # type: ignore[arg-type]
+        spent = math.log(1.05 / 0.95) if plan.sampler == "grid-walk" else 0.0
+        assert plan.eta == pytest.approx(1.0 - spent)
+        assert (plan.guarantee.event.delta(1.0) > 0.0) == (plan.sampler == "hit-and-run")
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_a_walk_is_as_long_as_the_law_is_steep(p: int) -> None:
+    # All rows point along the diagonal, and the loss is a line over the whole box.
+    task = problem(loss=Hinge(), n_features=p, n_rows=5, constraint=Box(low=-0.5, high=0.5))
+    plan = ExponentialSampling(sampler="grid-walk", cells=4).plan(task, Budget(1.0))
+    X = np.full((5, p), 1.0 / math.sqrt(p))
+    law = density(
+        plan.problem,
+        task.bound(ArraySource(X, np.ones(5, dtype=int))),
+        plan.region,
+        inverse=plan.inverse,
+        strength=plan.strength,
+        radius=plan.radius,
+    )
+    low, high = (law.evaluate(np.full(p, side))[0] for side in (0.5, -0.5))
+    assert high - low == pytest.approx(5 * plan.inverse * math.sqrt(p))
+    assert high - low <= plan._rise <= (1 + 1e-6) * (high - low)
+
+
+def test_the_gaussian_law_is_charged_for_half_the_diagonal_of_a_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[float] = []
+
+    def noted(*args: object, step: float, **rest: object) -> tuple[float, float]:
+        given.append(step)
+        return 1.0, 1.0
+
+    monkeypatch.setattr("discreet.algorithms.exponential_plan.gaussian_temperature", noted)
+    box = Box(low=(-1.0, -8.0), high=(1.0, 8.0))
+    task = problem(loss=Absolute(), n_features=2, constraint=box)
+    plan = ExponentialSampling(regularised=True).plan(task, Budget(1.0, 1e-6))
+    assert plan.strength == 1.0
+    # The farthest point of a cell from the lattice point it is rounded to.
+    step = plan.region.points(np.ones(2, dtype=np.int64)) - plan.region.points(np.zeros(2, int))
+    corners = [np.linalg.norm(step * side) for side in itertools.product((-0.5, 0.5), repeat=2)]
+    assert given[0] >= max(corners) * (1 - 1e-15)
+
+
 def test_plans_announce_their_cost_and_runs_tell_only_the_time(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -456,6 +523,10 @@ def test_refusals() -> None:
 
     with pytest.raises(Incompatible, match="trust_loss"):
         ExponentialSampling().plan(problem(loss=Foreign()), Budget(1.0))
+    with pytest.raises(Incompatible, match="trust_loss"):  # walks mix where the loss is convex
+        ExponentialSampling(sampler="grid-walk").plan(
+            problem(loss=Foreign(), constraint=Box()), Budget(1.0)
+        )
     trusted = ExponentialSampling(trust_loss=True).plan(problem(loss=Foreign()), Budget(1.0))
     assert any("convex" in text for text in trusted.guarantee.assumptions)
     with pytest.raises(Incompatible, match="practical up to"):
@@ -466,6 +537,12 @@ def test_refusals() -> None:
         ExponentialSampling(regularised=True).plan(problem(constraint=Box()), Budget(1.0))
     with pytest.raises(Incompatible, match="needs a box"):
         ExponentialSampling(regularised=True).plan(problem(), Budget(1.0, 1e-6))
+    for sampler in ("grid", "grid-walk", "hit-and-run"):  # the curve is that of the fine lattice
+        coarse = ExponentialSampling(
+            regularised=True, sampler=sampler, guarantee="approximate", cells=2
+        )
+        with pytest.raises(Incompatible, match="needs a box"):
+            coarse.plan(problem(constraint=Box()), Budget(1.0, 1e-6))
     with pytest.raises(Incompatible, match="curvature"):
         ExponentialSampling(sampler="gaussian-envelope").plan(problem(loss=Hinge()), Budget(1.0))
     with pytest.raises(Incompatible, match="needs a box"):

@@ -218,6 +218,18 @@ def test_every_moment_has_its_price(endless: bool) -> None:
         learner.begin_pass()
 
 
+@pytest.mark.parametrize(("neighbours", "apart"), [("zero-out", 1), ("replace-one", 2)])
+def test_the_rounding_of_long_steps_is_paid_for(neighbours: str, apart: int) -> None:
+    batch = 2**20
+    plan = FTRL(batch=batch).plan(problem(n_rows=4 * batch, neighbours=neighbours), BUDGET)
+    # As many additions as rows, each off by half a unit of the last of 53 places of their sum, in
+    # the sums of both neighbours.
+    rounding = 2 * batch * 2.0**-53 * batch
+    assert rounding > 1e-4
+    assert plan.sensitivity >= apart + rounding
+    assert plan.block(0).paid >= (apart + rounding) * plan.block(0).strategy.sensitivity()
+
+
 def test_length_costs_nothing() -> None:
     task = problem(n_rows=4)
     learner = FTRL(batch=1, endless=True).plan(task, BUDGET).start(System())

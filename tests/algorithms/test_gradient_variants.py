@@ -9,12 +9,19 @@ import pytest
 from scipy import stats
 from scipy.optimize import minimize
 
-from discreet.accounting import Budget, Gaussian, epsilon_at, gaussian_multiplier
+from discreet.accounting import (
+    Budget,
+    FixedSizeGaussian,
+    Gaussian,
+    epsilon_at,
+    gaussian_multiplier,
+)
 from discreet.algorithms import Problem, choose
 from discreet.algorithms.bst14 import BassilySmithThakurta
 from discreet.algorithms.mirror_descent import Entropy, MirrorDescent, PNorm
 from discreet.algorithms.noisy_newton import NoisyNewton, solve_sensitivity
 from discreet.data import ArraySource
+from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Absolute, Hinge, Logistic, Softmax
 from discreet.noise import Seeded
@@ -232,6 +239,23 @@ def test_the_noise_of_a_hessian_has_the_size_of_its_sensitivity(
         assert fits(noise[:, i, j], deviation)
 
 
+@pytest.mark.parametrize(
+    ("neighbours", "apart"), [("zero-out", 1.0), ("replace-one", math.sqrt(2))]
+)
+def test_the_rounding_of_many_blocks_of_a_hessian_is_paid_for(
+    neighbours: str, apart: float
+) -> None:
+    n = 10**9
+    plan = NoisyNewton().plan(problem(n_rows=n, neighbours=neighbours), BUDGET)
+    # Blocks of 4096 rows are added up one by one; each sum is off by half a unit of the last of 53
+    # places, for either neighbour. One row curves by a quarter.
+    rounding = 2 * (n / 4096) * 2.0**-53 * n / 4
+    assert rounding > 0.01
+    # Both the gradient and the Hessian of every step have noise of the same multiple.
+    multiplier = gaussian_multiplier(1.0, 1e-6) * math.sqrt(2 * plan.config.steps)
+    assert plan.matrix_noise.sigma >= multiplier * (apart / 4 + rounding)
+
+
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 @pytest.mark.parametrize("gradient", [[3.0, -4.0], [0.0, 0.5]])
 def test_the_noise_of_a_solution_has_the_size_of_its_sensitivity(
@@ -318,6 +342,28 @@ def test_the_updates_of_bst14_have_the_exact_law() -> None:
         step = 2 * (slope + sigma * rng.normal(size=w.size))
         w = np.clip(w - 1.8 / (2 * math.sqrt(1 + sigma**2)) / math.sqrt(t) * step, -0.9, 0.9)
     assert stats.ks_2samp(sample, w).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_the_event_of_bst14_is_what_a_run_does(
+    monkeypatch: pytest.MonkeyPatch, neighbours: str
+) -> None:
+    plan = BassilySmithThakurta().plan(problem(n_rows=6, neighbours=neighbours), Budget(1.0, 1e-3))
+    drawn: list[int] = []
+    batch = ClippedSums.batch
+
+    def counted(self: ClippedSums, index: np.ndarray, w: np.ndarray, clip: float) -> np.ndarray:
+        drawn.append(len(index))
+        return batch(self, index, w, clip)
+
+    monkeypatch.setattr(ClippedSums, "batch", counted)
+    plan.run(ArraySource(*classes(6, 2)), Seeded(0))
+    assert drawn == [1] * 35
+    # Noise in units of one row, and one row of six in every batch.
+    noise = plan.noise.scale / plan.noise.row
+    made = FixedSizeGaussian(noise, 1 / 6, len(drawn), neighbours)  # type: ignore[arg-type]
+    assert plan.guarantee.event.delta(plan.guarantee.epsilon) == made.delta(plan.guarantee.epsilon)
+    assert plan.guarantee.event == made
 
 
 def test_bst14_claims_what_its_event_costs() -> None:

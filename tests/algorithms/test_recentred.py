@@ -193,19 +193,21 @@ def test_releases_follow_the_exact_law_of_both_runs() -> None:
     assert stats.kstest(sample, about_zero).pvalue < 1e-4
 
 
+@pytest.mark.parametrize("number", [8, 20])
 @pytest.mark.parametrize("neighbours", [*NEIGHBOURS, "add-remove"])
-def test_both_runs_and_the_looks_are_paid_for(neighbours: str) -> None:
-    plan = RecentredPerturbation().plan(problem(neighbours=neighbours), Budget(1.0, 1e-6))
+def test_both_runs_and_the_looks_are_paid_for(neighbours: str, number: int) -> None:
+    algorithm = RecentredPerturbation(looks=number)
+    plan = algorithm.plan(problem(neighbours=neighbours), Budget(1.0, 1e-6))
     event = plan.guarantee.event
     assert isinstance(event, Composed)
     assert len(event.events) == 5
     runs = {*plan.first.event.events, *plan.second.event.events}  # type: ignore[attr-defined]
     (looks,) = set(event.events) - runs
     assert plan.length is not None
-    # Eight sums, each with this noise; a row replaced moves them twice as far as a row left out.
+    # So many sums, each with this noise; a row replaced moves them twice as far as a row left out.
     assert plan.length.noise.scale == pytest.approx(plan.length.multiplier * plan.length.noise.row)
     apart = 2 if neighbours == "replace-one" else 1
-    assert looks == Gaussian(plan.length.multiplier / (apart * math.sqrt(8)))
+    assert looks == Gaussian(plan.length.multiplier / (apart * math.sqrt(number)))
     assert 5e-7 < event.delta(1.0) <= 1e-6
     assert (FEW_ROWS in plan.guarantee.assumptions) == (neighbours == "add-remove")
 

@@ -216,6 +216,36 @@ def test_no_pair_of_neighbours_is_further_apart_than_claimed(
     assert worst > 0.999 * claim  # so half the claim, or the printed add/remove one, is broken
 
 
+@pytest.mark.parametrize("weight", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("ridge", ["stein", "adassp"])
+@pytest.mark.parametrize("kind", ["gaussian", "gamma", "laplace"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_all_that_is_released_of_weighted_rows_is_paid_for(
+    monkeypatch: pytest.MonkeyPatch, relation: str, kind: str, ridge: str, weight: float
+) -> None:
+    """The least eigenvalue counts as well, and a row counts as often as its weight says."""
+    bounds = Bounds(row_norm=1.0, label=(-1.0, 1.0), weight=weight)
+    task = problem(neighbours=relation, bounds=bounds, n_features=1, n_rows=2)
+    budget = Budget(0.5, 1e-6 if kind == "gaussian" else 0.0)
+    plan = SufficientStatistics(ridge=ridge, noise=kind).plan(task, budget)  # type: ignore[arg-type]
+    sums: list[np.ndarray] = []
+    monkeypatch.setattr(ReleaseNoise, "add", lambda self, v, random: sums.append(v) or v)
+    rows = [(x, y, weight) for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0)]
+    for x, y, w in [*rows, (math.nan, 0.0, weight)]:
+        X, labels, weights = np.array([[0.3], [x]]), np.array([0.5, y]), np.array([weight, w])
+        size = 1 if relation == "add-remove" and math.isnan(x) else 2
+        plan.released(ArraySource(X[:size], labels[:size], weights[:size]), Seeded(0))
+    *found, without = sums
+    others = found if relation == "replace-one" else [without]
+    order = 1 if kind == "laplace" else 2
+    worst = max(float(np.linalg.norm(a - b, order)) for a in found for b in others)
+    # Noise of one unit hides so much.
+    unit = gaussian_multiplier(0.5, 1e-6) if kind == "gaussian" else 2.0
+    assert worst <= plan.noise.scale / unit
+    if relation != "replace-one":
+        assert worst > 0.999 * plan.noise.scale / unit
+
+
 def test_joint_replacement_sensitivity_over_a_fine_grid() -> None:
     for x, y in ((1.0, 1.0), (1.0, 0.3), (0.4, 1.0), (1.0, 1.5)):
         moments = SecondMoments(dimension=3, row_norm=x, label=y, capacity=10)

@@ -13,11 +13,19 @@ import scipy.sparse as sp
 from scipy import stats
 from scipy.optimize import minimize
 
-from discreet.accounting import Budget, epsilon_at, zcdp_epsilon, zcdp_rho
+from discreet.accounting import (
+    BoundedRange,
+    Budget,
+    epsilon_at,
+    zcdp_delta,
+    zcdp_epsilon,
+    zcdp_rho,
+)
+from discreet.accounting.pld import pld_delta
 from discreet.algorithms import Problem, SupportSelection
 from discreet.algorithms.restriction import Columns, restricted
 from discreet.algorithms.support_scored import Exponential, Forward
-from discreet.algorithms.support_scores import Scores
+from discreet.algorithms.support_scores import GAP, Scores
 from discreet.algorithms.support_selection import recovery_probability
 from discreet.algorithms.support_votes import Stability, Votes, block_vote, blocks_of
 from discreet.data import ArraySource, Rows
@@ -123,6 +131,41 @@ def test_no_edit_moves_scores_beyond_the_range(neighbours: str) -> None:
     assert 0.1 * limit < worst <= limit
     # Erratum: KST use twice the needed scale under add-remove, and alpha = 4 s^2 for 2 s^2.
     assert chosen.scale == pytest.approx(limit / chosen._eta[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("budget", [Budget(2.0), TWICE])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize(("kind", "size"), [("exponential", 3), ("forward", 2), ("forward", 3)])
+def test_every_choice_is_paid_for(
+    monkeypatch: pytest.MonkeyPatch, kind: str, size: int, neighbours: str, budget: Budget
+) -> None:
+    task = problem(neighbours=neighbours)
+    chosen = selector(kind, budget, task, size=size)
+    assert isinstance(chosen, Forward)
+    drawn: list[int] = []
+
+    def first(log_weights: np.ndarray, random: object) -> int:
+        drawn.append(log_weights.size)
+        return 0
+
+    monkeypatch.setattr("discreet.algorithms.support_scored.exponential_mechanism", first)
+    chosen.select(task.bound(ArraySource(np.ones((6, 4)), np.ones(6))), Seeded(0))
+    assert len(drawn) == (1 if kind == "exponential" else size)
+    # Differences of scores move by the largest loss of a row for each row that changes. A score is
+    # up to a gap above the least one, under either neighbour.
+    rows = 2 if neighbours == "replace-one" else 1
+    errors = itertools.product((0.0, GAP), repeat=4)
+    apart = rows + max(a - b - c + d for a, b, c, d in errors)
+    each = apart * chosen.setting.range_of_one / chosen.scale
+    epsilon, delta = chosen.setting.budget.epsilon, chosen.setting.budget.delta
+    if delta == 0.0:
+        assert 0.999 * epsilon < len(drawn) * each <= epsilon
+    else:
+        # Two accountants, of which either may be the better one.
+        together = pld_delta((BoundedRange(each),) * len(drawn), epsilon)
+        assert min(zcdp_delta(len(drawn) * each**2 / 8, epsilon), together) <= delta * (1 + 1e-9)
+    assert chosen.event.delta(epsilon) <= delta * (1 + 1e-9)
+    assert chosen.event.delta(0.9 * epsilon) > delta
 
 
 @pytest.mark.parametrize("kind", ["exponential", "forward"])
