@@ -208,6 +208,20 @@ def test_claims_that_the_event_does_not_bear_are_refused() -> None:
         with pytest.raises(InvalidData, match="claims a smaller epsilon or delta"):
             Guarantee.from_dict(guarantee().to_dict() | part)
     assert Guarantee.from_dict(guarantee().to_dict() | {"epsilon": 2.0}).epsilon == 2.0
+    # A little is no better than much, and the worst case of a run bears what it reserved.
+    spent = guarantee(kind="ex-post", epsilon=0.3, reserved=(1.0, 1e-6))
+    whole = guarantee().compose(guarantee(event=Pure(0.2), epsilon=0.2, delta=0.0))
+    for one, close in (
+        (guarantee(), {"epsilon": 0.99}),
+        (guarantee(), {"delta": 0.9e-6}),
+        (spent, {"reserved": [0.99, 1e-6]}),
+        (spent, {"delta": 0.0, "reserved": [1.0, 0.9e-6]}),
+        (whole, {"epsilon": 0.99 * whole.epsilon}),
+        (whole, {"delta": 0.9 * whole.delta}),
+    ):
+        assert Guarantee.from_dict(one.to_dict()) == one
+        with pytest.raises(InvalidData, match="claims a smaller epsilon or delta"):
+            Guarantee.from_dict(one.to_dict() | close)
     with pytest.raises(InvalidParameter, match="what to_dict returned"):
         Guarantee.from_dict(None)  # type: ignore[arg-type]
 

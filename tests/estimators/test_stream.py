@@ -875,3 +875,20 @@ def test_a_stream_that_cannot_begin_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="random_state"):
         feed(model(state_path=path, random_state="some"), CHUNKS[:1])
     assert not path.exists()
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_an_older_copy_put_back_stops_the_owner(tmp_path: Path, resumed: bool) -> None:
+    """The owner must not go on from steps that are no longer recorded, or recorded by others."""
+    path = tmp_path / "state.json"
+    owner = Journal.create(path)
+    owner.write({"steps": 1})
+    older = path.read_bytes()
+    owner.write({"steps": 2})
+    path.write_bytes(older)
+    if resumed:  # whoever resumed it has by now recorded as many states as the owner
+        Journal.take_over(path, dict)
+    held = path.read_bytes()
+    with pytest.raises(InvalidData):
+        owner.write({"steps": 3})
+    assert path.read_bytes() == held
