@@ -25,7 +25,7 @@ from discreet.algorithms.samplers import CappedBatch, FixedSizeBatch, FullBatch,
 from discreet.data import ArraySource, Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic, Softmax, Squared
+from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic, Loss, Softmax, Squared
 from discreet.noise import Seeded
 from discreet.regularizers import L1, Ridge
 from discreet.sets import L2Ball, Simplex
@@ -794,6 +794,27 @@ def test_hidden_state_refuses_what_is_not_proved(
 ) -> None:
     with pytest.raises(Incompatible, match=reason):
         NoisyGradient(hidden_state=True, **config).plan(problem(**changes), BUDGET)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("loss", "curvature"), [(Squared(), 1.0), (Logistic(), 0.25), (HuberisedHinge(width=0.5), 1.0)]
+)
+@pytest.mark.parametrize("strength", [0.0, 40.0])
+def test_hidden_steps_must_contract_the_longest_and_heaviest_rows(
+    loss: Loss, curvature: float, strength: float
+) -> None:
+    # Also where slopes have no bound of their own, and are clipped.
+    bounds = Bounds(row_norm=2.0, label=(-1.0, 1.0), classes=(0, 1), weight=3.0)
+    task = problem(loss=loss, bounds=bounds, n_rows=10)
+    longest = 2 / (10 * 3.0 * 2.0**2 * curvature + strength)
+
+    def planned(step: float) -> NoisyGradientPlan:
+        config = NoisyGradient(hidden_state=True, steps=5, step=step, strength=strength)
+        return config.plan(task, BUDGET)
+
+    assert planned(0.999 * longest).steps == 5
+    with pytest.raises(Incompatible, match="2/smoothness"):
+        planned(1.001 * longest)
 
 
 def test_hidden_state_without_delta_is_refused_in_words() -> None:

@@ -238,6 +238,8 @@ def test_slopes_round_within_the_declared_offset(loss: Loss) -> None:
             exact = exact_slope(loss, float(a), float(b))
             allowed = 2.0**-52 * (smoothness * loss.offset() + 8 * abs(exact) + 2)
             assert abs(mpmath.mpf(float(got)) - exact) <= allowed
+    # A cap above every slope leaves the rounding as it is.
+    assert Clipped(loss=loss, clip=1e9).offset() >= loss.offset()
 
 
 @pytest.mark.parametrize("reach", [1e-3, 0.5, 5.0, math.inf])
