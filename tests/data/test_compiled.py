@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from fractions import Fraction
@@ -249,3 +250,20 @@ def test_noisy_gradient_takes_the_kernel_by_itself(
         weights.append(plan.run(source, Seeded(18)).weights)
     np.testing.assert_allclose(weights[1], weights[0], rtol=1e-6)
     assert [type(kernel) for kernel in made] == [Kernel]
+
+
+def test_no_flag_lets_a_compiler_assume_numbers_or_approximate() -> None:
+    """Slopes that are not numbers are cut by comparisons, which such flags do away with."""
+    for margins, together, add in (
+        (compiled._margin, 1, compiled._combine),
+        (compiled._slim_margins, 8, compiled._slim_combine),
+    ):
+        slope, _ = Logistic().scalar_slope()
+        run = compiled._compiled(slope, margins, together, add)
+        parts = inspect.getclosurevars(run.py_func).nonlocals
+        for strict in (run, parts["slope_of"]):
+            assert strict.targetoptions["fastmath"] is False
+            assert strict.targetoptions["error_model"] == "numpy"
+        # Sums of any order and fused products are within the bound on rounding.
+        for loose in (parts["margins_of"], parts["combine"]):
+            assert set(loose.targetoptions["fastmath"]) <= {"reassoc", "contract", "nsz"}
