@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from discreet.data import ArraySource, Bounding
-from discreet.losses import Squared, SquaredVector
+from discreet.losses import Poisson, Squared, SquaredVector
 from discreet.types import Bounds
 
 
@@ -37,3 +38,15 @@ def test_the_norm_of_several_labels_is_rounded_outwards(outputs: int) -> None:
     bounding = Bounding.plan(bounds, 1, SquaredVector(dim=outputs))
     y = bounding.apply(ArraySource(np.zeros((1, 1)), np.full((1, outputs), 9.0))).y[0]
     assert sum(Fraction(v) ** 2 for v in y) <= Fraction(bounding.label_bound) ** 2
+
+
+@pytest.mark.parametrize("label", [(0.0, 4.0), (2.0, 10.0), (-3.0, 5.0)])
+def test_no_count_is_above_the_bound_wherever_its_range_begins(label: tuple[float, float]) -> None:
+    bounding = Bounding.plan(Bounds(row_norm=1.0, label=label), 1, Poisson(limit=2.0))
+    y = bounding.apply(ArraySource(np.zeros((4, 1)), [-1e300, 0.0, label[0], 1e300])).y
+    assert y.min() >= 0.0
+    assert y.max() == bounding.label_bound == label[1]
+    z = np.linspace(-5.0, 5.0, 101)
+    steepest = max(float(np.abs(bounding.loss.slope(z, np.full(101, v))).max()) for v in y)
+    constants = bounding.loss.regularity(label=bounding.label_bound, reach=math.inf)
+    assert steepest <= constants.lipschitz
