@@ -14,6 +14,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.gamma import output_sensitivity
 from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.losses import Softmax
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
 HUBER = LossTerms(
@@ -218,3 +219,14 @@ def test_less_strength_costs_a_replacement_noise_and_no_privacy(
 def test_the_minima_of_both_neighbours_may_be_off_by_the_tolerance() -> None:
     assert output_sensitivity(1.0, 4.0, 0.5, "zero-out") == 0.5
     assert output_sensitivity(1.0, 4.0, 0.5, "replace-one") == 0.75
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_every_direction_of_a_curved_loss_is_in_its_epsilon(neighbours: str) -> None:
+    """Of five classes the curvature has four directions, and the determinant counts all."""
+    terms = Softmax(n_classes=5).terms(row_norm=1.0, label=4.0, reach=math.inf)
+    strength, apart = 0.3, 2 if neighbours == "replace-one" else 1
+    even = np.diag(np.full(4, 0.8 / 4))  # the largest trace, spread evenly
+    cost = np.linalg.slogdet(np.eye(4) + even / strength)[1]
+    found = gamma_epsilon(terms, 2.0, strength, neighbours)
+    assert found >= apart * math.sqrt(2.0) / 2.0 + cost * (1 - 1e-12)
