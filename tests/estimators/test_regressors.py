@@ -1,0 +1,65 @@
+"""Where regressors by squares clip their residuals, and what that saves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, PrivateElasticNet, PrivateRidge
+from discreet.accounting import Budget
+from discreet.algorithms.base import rows_against_noise
+from discreet.estimators.regressors import penalised_clip, usual_clip
+
+BOUNDS = Bounds(features=(-1, 1), label=(-1, 1))
+
+
+def clip_of(model: Any, rows: int) -> float:
+    problem = model.plan(8, rows).problem
+    return float(problem.loss.clip / problem.row_norm)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_an_elastic_net_clips_where_noise_dominates_and_the_penalty_is_small(delta: float) -> None:
+    def clip(alpha: float, rows: int) -> float:
+        return clip_of(PrivateElasticNet(alpha=alpha, delta=delta, bounds=BOUNDS), rows)
+
+    assert clip(1e-3, 100) == pytest.approx(0.125)
+    assert clip(0.01, 100) == pytest.approx(0.32)
+    assert clip(0.1, 100) == pytest.approx(1.0)
+    assert clip(1e-3, 100_000) == pytest.approx(1.0)
+    between = PrivateElasticNet(alpha=1e-3, delta=delta, bounds=BOUNDS).plan(8, 6000).problem
+    ratio = rows_against_noise(between, Budget(1.0, delta))
+    assert 125 < ratio < 1000
+    assert clip(1e-3, 6000) == pytest.approx(ratio / 1000)
+
+
+def test_a_clip_that_is_asked_for_is_taken() -> None:
+    for kind in (PrivateElasticNet, PrivateRidge):
+        assert clip_of(kind(clip=0.7, bounds=BOUNDS), 100) == pytest.approx(0.7)
+
+
+def test_a_ridge_clips_by_noise_alone() -> None:
+    problem, budget = PrivateRidge(bounds=BOUNDS).plan(8, 6000).problem, Budget(1.0, 1e-6)
+    assert problem.loss.clip == pytest.approx(usual_clip(problem, budget) * problem.row_norm)  # type: ignore[attr-defined]
+    assert usual_clip(problem, budget) < penalised_clip(problem, budget, 1e-3)
+
+
+def test_clipping_saves_error_and_a_large_penalty_is_left_alone() -> None:
+    rng = np.random.default_rng(12)
+    X = rng.uniform(-1, 1, size=(2000, 12))
+    y = np.clip(X[:, :3].sum(axis=1) / 4 + 0.1 * rng.normal(size=2000), -1, 1)
+
+    def fits(**settings: Any) -> list[Any]:
+        return [
+            PrivateElasticNet(bounds=BOUNDS, random_state=seed, **settings).fit(X, y)
+            for seed in range(6)
+        ]
+
+    def error(**settings: Any) -> float:
+        return float(np.mean([np.mean((m.predict(X) - y) ** 2) for m in fits(**settings)]))
+
+    assert error() - 0.01 < 0.7 * (error(clip=1.0) - 0.01)
+    for ours, full in zip(fits(alpha=0.05), fits(alpha=0.05, clip=1.0), strict=True):
+        np.testing.assert_array_equal(ours.coef_, full.coef_)
