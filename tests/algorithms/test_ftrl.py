@@ -145,12 +145,13 @@ def test_noise_of_the_specification() -> None:
     task = problem(n_rows=1024)
     for strategy, value in (("toeplitz", 7.642530), ("tree", 14.01167)):
         plan = FTRL(strategy=strategy, batch=1).plan(task, BUDGET)
-        assert plan.block(0).sigma == pytest.approx(value, rel=1e-6)
+        # Rounding to the grid is in the sensitivity too.
+        assert plan.block(0).sigma == pytest.approx(value, rel=3e-6)
         assert plan.block(0).sigma >= value * (1 - 1e-6)
     double = FTRL(strategy="tree", batch=1).plan(
         problem(n_rows=1024, neighbours="replace-one"), BUDGET
     )
-    assert double.block(0).sigma == pytest.approx(2 * 14.01167, rel=1e-6)
+    assert double.block(0).sigma == pytest.approx(2 * 14.01167, rel=3e-6)
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])

@@ -404,6 +404,21 @@ def test_quantile_scores_and_draws(quantile: float) -> None:
     assert stats.chisquare(counts, chances * 5000).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("quantile", [0.5, 0.9])
+def test_rank_scores_and_draws(quantile: float) -> None:
+    values = np.array([3, 3, 7, 12, 0, 15, 15])
+    law = PiecewiseLinear.ranks(values, size=16, quantile=quantile, scale=0.7)
+    index = np.arange(16)
+    # How many values would have to move across a point for it to be the quantile.
+    under, over = (values < index[:, None]).sum(axis=1), (values > index[:, None]).sum(axis=1)
+    scores = 0.7 * np.maximum(0, np.maximum(under - 7 * quantile, over - 7 * (1 - quantile)))
+    assert law.scores(index) == pytest.approx(scores, rel=1e-12)
+    chances = np.exp(-scores) / np.exp(-scores).sum()
+    random = Seeded(9)
+    counts = np.bincount([law.draw(random) for _ in range(5000)], minlength=16)
+    assert stats.chisquare(counts, chances * 5000).pvalue > 1e-4
+
+
 def test_no_coin_of_a_quantile_needs_a_chance_above_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masses beside very large scores are rounded coarsely; the common factor must cover that."""
     seen: list[float] = []

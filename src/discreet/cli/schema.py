@@ -132,7 +132,7 @@ class Schema:
     >>> schema = Schema.from_dict({"columns": {"age": {"range": [0, 100]},
     ...                                        "smoker": {"categories": ["no", "yes"]}}})
     >>> schema.bounds("smoker")
-    Bounds(row_norm=1.0, features=((0.0, 100.0),), label=None, classes=('no', 'yes'), weight=1.0)
+    Bounds(row_norm=1.0, features=((0.0, 100.0),), classes=('no', 'yes'))
     """
 
     columns: tuple[Column, ...]

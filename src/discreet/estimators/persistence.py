@@ -162,7 +162,7 @@ class Portable(Seedless):
             fits.append(held.shape[:-1] == (1 if classes == 2 else classes,))
             fits.append(len(np.unique(self.classes_)) == classes > 1)
         else:
-            fits.append(held.ndim == 1)
+            fits.append(held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
         if not all(fits):

@@ -1,9 +1,9 @@
 """Medians and quantiles in one dimension, in closed form.
 
-Between two neighbouring values the pinball loss of a quantile is a straight
-line, so its exponential law is one truncated geometric law per gap. Choosing a
-gap by its mass and then a point in it is an exact draw, with no rejection to
-speak of and one sort of the data.
+Between two neighbouring values the rank of a point is constant and the pinball
+loss of a quantile is a straight line, so their exponential laws are one uniform
+or truncated geometric law per gap. Choosing a gap by its mass and then a point
+in it is an exact draw, with no rejection to speak of and one sort of the data.
 """
 
 from __future__ import annotations
@@ -68,6 +68,27 @@ class PiecewiseLinear:
         middles = 0.5 * scale * (quantile * over + (1.0 - quantile) * under)
         slopes = scale * ((1.0 - quantile) * below - quantile * (ordered.size - below))
         return cls(starts, counts, middles, slopes)
+
+    @classmethod
+    def ranks(cls, values: Whole, *, size: int, quantile: float, scale: float) -> PiecewiseLinear:
+        """Return the law of ``scale`` times how many ranks a point of ``0 .. size - 1`` is off.
+
+        That is the distance of zero from the subgradients of the pinball loss. Numbers of values
+        are whole, so rounding stays below ``2**-50 * scale * len(values)``.
+
+        >>> law = PiecewiseLinear.ranks(np.array([3, 3, 4]), size=8, quantile=0.5, scale=2.0)
+        >>> law.scores(np.arange(8)).tolist()
+        [3.0, 3.0, 3.0, 0.0, 1.0, 3.0, 3.0, 3.0]
+        """
+        ordered = np.sort(values)
+        # A value is a run of its own: ranks change at it, and change again behind it.
+        starts = np.unique(np.concatenate([[0], ordered, ordered + 1]))
+        starts = starts[starts < size].astype(np.int64)
+        under = np.searchsorted(ordered, starts, side="left")
+        over = ordered.size - np.searchsorted(ordered, starts, side="right")
+        off = np.maximum(under - quantile * ordered.size, over - (1.0 - quantile) * ordered.size)
+        counts = np.diff(np.append(starts, size))
+        return cls(starts, counts, scale * np.maximum(off, 0.0), np.zeros(starts.size))
 
     def scores(self, index: Whole) -> Array:
         """Return the scores of integers, for tests and plots of public data."""
