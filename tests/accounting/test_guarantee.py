@@ -252,3 +252,15 @@ def test_text_says_what_is_promised() -> None:
     assert INSECURE not in text
     assert INSECURE in str(guarantee(secure=False))
     assert "after the run" in str(guarantee(kind="ex-post"))
+
+
+def test_a_notebook_shows_the_words() -> None:
+    class Printer:
+        shown = ""
+
+        def text(self, words: str) -> None:
+            self.shown += words
+
+    printer, one = Printer(), guarantee()
+    one._repr_pretty_(printer, cycle=False)
+    assert printer.shown == str(one)
