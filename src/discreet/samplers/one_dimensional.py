@@ -80,15 +80,16 @@ class PiecewiseLinear:
         >>> law.scores(np.arange(8)).tolist()
         [3.0, 3.0, 3.0, 0.0, 1.0, 3.0, 3.0, 3.0]
         """
-        ordered = np.sort(values)
-        # A value is a run of its own: ranks change at it, and change again behind it.
-        starts = np.unique(np.concatenate([[0], ordered, ordered + 1]))
-        starts = starts[starts < size].astype(np.int64)
-        under = np.searchsorted(ordered, starts, side="left")
-        over = ordered.size - np.searchsorted(ordered, starts, side="right")
-        off = np.maximum(under - quantile * ordered.size, over - (1.0 - quantile) * ordered.size)
+        knots, times = np.unique(values, return_counts=True)
+        through, n = np.cumsum(times), values.size
+        # A value is a run of its own, and so is the gap behind it.
+        starts = np.append(0, np.column_stack([knots, knots + 1]))
+        under = np.append(0, np.column_stack([through - times, through]))
+        over = np.append(n, np.repeat(n - through, 2))
+        off = np.maximum(0.0, np.maximum(under - quantile * n, over - (1.0 - quantile) * n))
         counts = np.diff(np.append(starts, size))
-        return cls(starts, counts, scale * np.maximum(off, 0.0), np.zeros(starts.size))
+        some = counts > 0
+        return cls(starts[some], counts[some], scale * off[some], np.zeros(int(some.sum())))
 
     def scores(self, index: Whole) -> Array:
         """Return the scores of integers, for tests and plots of public data."""
