@@ -403,3 +403,13 @@ def test_what_a_cell_says_when_it_is_read_is_not_passed_on(said: Exception) -> N
     with pytest.raises(InvalidData) as caught:
         PrivateRidge(bounds=Bounds(row_norm=1.0, label=(-1, 1))).fit(spoilt(Talkative()), Y)
     assert "Lovelace" not in str(caught.value)
+
+
+def test_too_little_memory_does_not_count_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*rows: Any, **options: Any) -> Any:
+        raise MemoryError(f"Unable to allocate an array with shape ({ROWS}, 2)")
+
+    monkeypatch.setattr("discreet.estimators.reading.validate_data", full)
+    with pytest.raises(MemoryError) as caught:
+        read_rows(PrivateRidge(), X, Y)
+    assert str(ROWS) not in str(caught.value)

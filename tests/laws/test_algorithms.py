@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from functools import cache
 
 import numpy as np
@@ -181,3 +182,16 @@ def test_the_promised_error_holds_where_a_set_stops_the_weights(
     mean, error = measured(made, ArraySource(X, np.ones(rows, dtype=int)), np.array([0.5, 0.0]))
     assert mean >= 0
     assert mean + 4 * error < made.expected_excess < math.inf
+
+
+@SHAPES
+@pytest.mark.parametrize("cell", [1e-160, 1e-320])
+def test_a_run_warns_of_no_row(name: str, delta: float, cell: float) -> None:
+    """A column that one row alone fills, with almost nothing, must not show in warnings."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[:, 1] = 0.0
+    X[0, 1] = cell
+    found = plan(name, "zero-out", 1.0, delta)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.run(ArraySource(X, (X[:, 0] > 0).astype(int)), Seeded(1))

@@ -113,6 +113,14 @@ def quadratic_floor(
     """
     if not is_curved(problem):
         return None
+    # privacy: a direction that one row alone bends overflows here, and a warning would tell so.
+    with np.errstate(all="ignore"):
+        return _floor(problem, rows, target, inverse, strength, radius)
+
+
+def _floor(
+    problem: Problem, rows: Rows, target: Density, inverse: float, strength: float, radius: float
+) -> Floor | None:
     region, reach = target.region, problem.row_norm * radius * (1.0 + 2.0**-20)
 
     def matrix(loss: Loss, point: Array) -> Array:

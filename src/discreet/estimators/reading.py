@@ -137,8 +137,11 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
             for name, given in zip("Xy", rows, strict=False):
                 _check_types(name, given, numeric=name == "X" or len(numeric) > 1)
             read = validate_data(estimator, *rows, **options)
-    except InvalidData:
+    except (InvalidData, ImportError):
         raise
+    except MemoryError:
+        # privacy: the original tells the number of rows, which may be secret.
+        raise MemoryError("The rows do not fit into memory once more.") from None
     except Exception as error:  # of an object in a cell, whatever its kind
         said = str(error)
         if said.startswith("Input X contains") and options.get("ensure_all_finite") == "allow-nan":

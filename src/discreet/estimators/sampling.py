@@ -223,9 +223,10 @@ class PrivateQuantile(Quantiles):
     Columns and quantiles share the budget equally. A result drawn by ranks is
     off by more than ``2 max(q, 1 - q) log(m / b)`` ranks over its epsilon with
     probability ``b`` at most, whatever the data is, if it is one of ``m`` points
-    (at most 2**40, fewer for few rows); where values lie close together by
-    about ``2 max(q, 1 - q)`` over epsilon. A row with a missing value (NaN) in
-    any column counts for nothing in all of them, and nothing tells so.
+    (at most 2**40, fewer for few rows) and values count as the nearest of them;
+    where values lie close together by about ``2 max(q, 1 - q)`` over epsilon. A
+    row with a missing value (NaN) in any column counts for nothing in all of
+    them, and nothing tells so.
 
     Parameters
     ----------
