@@ -3,7 +3,8 @@
 The certified inner solver and scikit-learn's solvers fit the same noise-free
 problem in the same process, one after the other. Ours includes the bounding copy
 of the data and the certificate. Then ``PrivateLogisticRegression`` is fitted with
-its defaults, and once more to see how much memory it takes at the most.
+its defaults, and once more to see how much memory it takes at the most; with a row
+norm alone, and with ranges of the features as well.
 Writes ``results/solver_speed.json`` beside its configuration::
 
     python benchmarks/solver_speed.py --rows 1000000 --features 100
@@ -12,6 +13,7 @@ Writes ``results/solver_speed.json`` beside its configuration::
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -35,6 +37,7 @@ from discreet.losses import Logistic
 from discreet.types import Bounds
 
 EPSILONS = (0.1, 1.0, 8.0)
+RANGE = (-0.5, 0.5)
 SOLVERS = ("newton-cholesky", "lbfgs", "newton-cg")
 
 
@@ -109,22 +112,22 @@ def main() -> None:
     ratio = results["discreet"]["wall"] / fastest
     print(f"ratio to the fastest of them: {ratio:.2f}")
     private: dict[str, Any] = {}
-    for epsilon in EPSILONS:
-        model = PrivateLogisticRegression(
-            epsilon=epsilon, delta=1e-8, bounds=Bounds(row_norm=2.0, classes=(0, 1))
-        )
+    for epsilon, ranges in itertools.product(EPSILONS, (None, RANGE)):
+        bounds = Bounds(row_norm=2.0, features=ranges, classes=(0, 1))
+        model = PrivateLogisticRegression(epsilon=epsilon, delta=1e-8, bounds=bounds)
         wall, cpu, _ = best(lambda model=model: model.fit(X, y), args.repeats)
         tracemalloc.start()
         model.fit(X, y)
         extra = tracemalloc.get_traced_memory()[1] / X.nbytes
         tracemalloc.stop()
-        private[f"epsilon {epsilon:g}"] = {
+        name = f"epsilon {epsilon:g}" + (", ranges" if ranges else "")
+        private[name] = {
             "wall": wall,
             "cpu": cpu,
             "ratio": wall / fastest,
             "most memory, in copies of the rows": extra,
         }
-        print(f"private fit, epsilon {epsilon:<4g} {wall:8.3f} s wall {cpu:8.3f} s cpu  ", end="")
+        print(f"private fit, {name:<20} {wall:8.3f} s wall {cpu:8.3f} s cpu  ", end="")
         print(f"ratio {wall / fastest:.2f}, {extra:.2f} copies of the rows")
     record = {
         "configuration": {

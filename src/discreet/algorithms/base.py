@@ -199,10 +199,11 @@ class Problem:
         pull = ridge * (radius * moved + moved**2 / 2) if ridge else 0.0
         return slope * moved + pull + kernel
 
-    def bound(self, source: Source, *, narrow: bool = False) -> Rows:
+    def bound(self, source: Source, *, narrow: bool = False, reread: bool = False) -> Rows:
         """Clip ``source`` to the declared bounds; the only way an algorithm gets rows.
 
-        With ``narrow`` float32 rows stay float32, see :meth:`Bounding.apply`.
+        With ``narrow`` float32 rows stay float32, and with ``reread`` rows may not be copied;
+        see :meth:`Bounding.apply`.
         """
         if source.n_features != self.n_features:
             raise InvalidData(
@@ -214,7 +215,7 @@ class Problem:
             raise InvalidData(
                 f"The data has {source.n_rows} rows but the plan was made for {self.n_rows}."
             )
-        return self.bounding.apply(source, narrow=narrow)
+        return self.bounding.apply(source, narrow=narrow, reread=reread)
 
 
 def check_solvable(problem: Problem, algorithm: str) -> None:

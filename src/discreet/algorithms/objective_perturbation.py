@@ -300,7 +300,7 @@ class ObjectivePerturbationPlan:
 
     def run(self, source: Source, random: Randomness) -> Release:
         """Draw the tilt, solve, certify, and release."""
-        weights = self.weights(self.problem.bound(source), random)
+        weights = self.weights(self.problem.bound(source, reread=True), random)
         return Release(weights, sealed(self.guarantee, random))
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:

@@ -40,6 +40,7 @@ class _Against:
         self.source, self.chosen = source, chosen
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
+        self.array = getattr(source, "array", None)
 
     def blocks(self) -> Iterator[RawBlock]:
         for block in self.source.blocks():

@@ -169,7 +169,7 @@ class OutputPerturbationPlan:
         """Solve, certify, and release with noise."""
         problem = self.problem
         point = minimise(
-            problem.bound(source),
+            problem.bound(source, reread=True),
             problem.loss,
             linear=np.zeros(problem.shape),
             # privacy: a hair above the accounted strength, so rounding cannot fall below it

@@ -254,7 +254,7 @@ class RecentredPlan:
 
     def run(self, source: Source, random: Randomness) -> Release:
         """Run once for the centre and once about it, and release the second weights, at length."""
-        rows = self.problem.bound(source)
+        rows = self.problem.bound(source, reread=True)
         centre = self.first.weights(rows, random)
         weights = self.second.weights(rows, random, centre)
         if self.length is not None:

@@ -86,15 +86,17 @@ def in_order(function: Callable[[T], R], jobs: Iterable[T]) -> Iterator[R]:
             return function(job)
 
     rest = iter(jobs)
-    head = list(islice(rest, 4))
+    head = deque(islice(rest, 4))
     workers = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
     with one_blas_thread():
+        # Jobs are let go of as they are done, because they may hold rows.
+        first = (head.popleft() for _ in range(len(head)))
         if len(head) < 4 or workers == 1:
-            yield from map(quiet, chain(head, rest))
+            yield from map(quiet, chain(first, rest))
             return
         with ThreadPoolExecutor(workers) as pool:
             pending: deque[Future[R]] = deque()
-            for job in chain(head, rest):
+            for job in chain(first, rest):
                 pending.append(pool.submit(quiet, job))
                 # Few results wait at a time, so memory does not grow with the number of rows.
                 if len(pending) > 2 * workers:

@@ -70,13 +70,12 @@ class Blockwise:
         self._inner, self._slope, self._outer = loss.bare_slope()
         self._most = BLOCK_ROWS if rows.sparse else cache_rows(rows.dimension)
         self._local = threading.local()
-        self._high = self._low = np.zeros(rows.n_rows)
+        self._high = np.zeros(0)
 
     def limit(self, cap: Array) -> None:
         """Set the largest slope of each row."""
         # privacy: a power of two, so the real cap is kept to the last bit.
         self._high = cap / self._outer
-        self._low = -self._high
 
     def __call__(
         self, w: Any, index: Index | None, block: slice, *, count: bool
@@ -87,7 +86,7 @@ class Blockwise:
         request, blank ones not at all.
         """
         read, margins, add = self._ways(w, index)
-        w, y, high, low = self._inner * w, self._rows.y, self._high, self._low
+        w, y, high = self._inner * w, self._rows.y, self._high
         slope_of, clip, weight = self._slope, _cut if w.ndim == 1 else _shorten, self._weight
         total, short, size = np.zeros(w.shape), 0, block.stop - block.start
         # Equal parts, because a short one takes as many calls as a long one.
@@ -100,7 +99,7 @@ class Blockwise:
             if weight is not None:
                 slope = (weight[pick] * slope.T).T
             whole = slope.copy() if count else slope
-            cut = clip(slope, high[pick], low[pick])
+            cut = clip(slope, high[pick])
             if count:
                 same = cut == whole if w.ndim == 1 else (cut == whole).all(axis=1)
                 # privacy: a blank row is not counted either way.
@@ -149,15 +148,15 @@ class Blockwise:
         return rooms[wide][:n_rows]
 
 
-def _cut(slope: Array, high: Array, low: Array) -> Array:
+def _cut(slope: Array, high: Array) -> Array:
     """Cut slopes that are numbers, in place."""
     # privacy: a slope that is not a number ends at the cap too.
     np.fmin(slope, high, out=slope)
-    np.fmax(slope, low, out=slope)
+    np.fmax(slope, -high, out=slope)
     return slope
 
 
-def _shorten(slope: Array, high: Array, low: Array) -> Array:
+def _shorten(slope: Array, high: Array) -> Array:
     """Return slopes of several outputs, the longer ones scaled down onto their caps."""
     # privacy: squares below the smallest number are lost, hence the last term.
     size = norms_of(slope) * outwards(slope.shape[1]) + TINY

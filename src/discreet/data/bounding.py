@@ -14,15 +14,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
-from discreet.data.labels import Labels
+from discreet.data.labels import Labels, Mask
 from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
+from discreet.data.reread import LARGE, Reread
 from discreet.data.rows import Rows
 from discreet.data.source import RawBlock, Source
+from discreet.data.stacked import Stacked
 from discreet.data.storage import WIDE, Storage, storage_of
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
@@ -158,10 +159,10 @@ class Bounding:
         coef, constant = coef * scale, constant * scale + shift
         return coef, float(constant) if np.ndim(constant) == 0 else constant
 
-    def apply(self, source: Source, *, narrow: bool = False) -> Rows:
+    def apply(self, source: Source, *, narrow: bool = False, reread: bool = False) -> Rows:
         """Return the bounded rows of ``source``, in the same order.
 
-        Dense rows take one copy of the data.
+        Rows take one copy of the data, or less with ``reread``.
 
         Parameters
         ----------
@@ -172,6 +173,10 @@ class Bounding:
             algorithms that read rows through
             :class:`~discreet.data.clipped_sums.ClippedSums` alone; all others
             get float64.
+        reread
+            Whether rows of a large dense array need not be copied, but may be bounded
+            anew whenever they are read, to the same bits. For algorithms that read rows
+            a few times, by the methods of :class:`~discreet.data.Rows` alone.
         """
         if source.n_features != self.n_features:
             raise InvalidData(
@@ -181,22 +186,36 @@ class Bounding:
         storage = storage_of(source, self._limit, self.intercept) if narrow else WIDE
         if source.sparse:
             return self._apply_sparse(source, storage)
-        X = np.empty((source.n_rows, self.dimension), dtype=storage.dtype)
-        y = self._labels.empty(source.n_rows)
-        weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
+        n_rows, lean = source.n_rows, self._reread(source) if reread and storage is WIDE else None
+        X = np.empty((n_rows, self.dimension), storage.dtype) if lean is None else lean.kept
+        y = self._labels.empty(n_rows)
+        weight, norms = np.empty(n_rows), np.empty(n_rows)
 
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job
             s = slice(start, start + raw.X.shape[0])
-            block = X[s] if storage is WIDE else np.empty(X[s].shape)
+            here = storage is WIDE and s.stop <= len(X)
+            block = X[s] if here else np.empty((len(raw.X), self.dimension))
             block[:, : self.n_features] = raw.X
             y[s], weight[s], norms[s] = self._bound(block, raw, storage)
-            if storage is not WIDE:
-                X[s] = block
+            if not here:
+                X[s] = block[: len(X[s])]
+            if lean is not None:
+                lean.learn(s, weight[s])
 
         for _ in in_order(place, _numbered(source)):
             pass
-        return Rows(X, self.loss.attach(y, norms), weight, norms)
+        return Rows(X if lean is None else lean, self.loss.attach(y, norms), weight, norms)
+
+    def _reread(self, source: Source) -> Reread | None:
+        """Return room for rows that are not copied, if they are many and can be read again."""
+        given = getattr(source, "array", None)
+        if given is None or given.nbytes < LARGE:
+            return None
+        limit = self._limit if self._ranges is None else None
+        return Reread(
+            given, self._bound_features, self.dimension, limit=limit, constant=self.intercept
+        )
 
     def _bound(self, out: Array, raw: RawBlock, storage: Storage) -> tuple[Array, Array, Array]:
         """Bound a dense block in place and return its labels, weights and norms."""
@@ -206,6 +225,16 @@ class Bounding:
         weight, heavy = self._weights(raw.weight, len(body))
         # privacy: a row that cannot be read contributes nothing at all.
         blank |= ~ok | ~heavy
+        norms = self._bound_features(out, blank, storage)
+        weight[blank] = 0.0
+        return y, weight, norms * outwards(self.dimension) * storage.growth
+
+    def _bound_features(self, out: Array, blank: Mask, storage: Storage = WIDE) -> Array:
+        """Bound the features of a dense block in place and return the norms of its rows.
+
+        All rows but the blank ones must be finite.
+        """
+        body = out[:, : self.n_features]
         body[blank] = 0.0
         if self._ranges is not None:
             low, high, centre, half = self._ranges
@@ -213,17 +242,18 @@ class Bounding:
             if centre.any():
                 body -= centre
             body /= half
-            # privacy: far from zero the centre of a narrow range rounds, and entries may exceed 1.
-            np.clip(body, -1.0, 1.0, out=body)
+            if centre.any():
+                # privacy: far from zero the centre of a narrow range rounds, and entries may
+                # exceed 1. Without a centre they cannot: the half width is the larger end.
+                np.clip(body, -1.0, 1.0, out=body)
             body[blank] = 0.0
         norms = shorten(body, storage.shrink * self._limit, storage.tiny)
         if self.intercept:
             out[:, -1] = np.where(blank, 0.0, storage.below(self.intercept))
             norms = np.hypot(norms, out[:, -1])
-        weight[blank] = 0.0
-        return y, weight, norms * outwards(self.dimension) * storage.growth
+        return norms
 
-    def _weights(self, weight: Any | None, n_rows: int) -> tuple[Array, npt.NDArray[np.bool_]]:
+    def _weights(self, weight: Any | None, n_rows: int) -> tuple[Array, Mask]:
         if weight is None:
             weight = np.ones(n_rows)
         try:
@@ -238,11 +268,13 @@ class Bounding:
 
     def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
         _check_zeros(self._ranges)
-        parts = list(in_order(lambda raw: self._bound_sparse(raw, storage), source.blocks()))
-        X, y, weight, norms = zip(*parts, strict=True)
-        joined = [np.concatenate(part) for part in (y, weight, norms)]
-        labels = self.loss.attach(joined[0], joined[2])
-        return Rows(sp.csr_array(sp.vstack(X, format="csr")), labels, joined[1], joined[2])
+        X = Stacked(source, self.dimension, storage.dtype)
+        y = self._labels.empty(source.n_rows)
+        weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
+        for part, *rest in in_order(lambda raw: self._bound_sparse(raw, storage), source.blocks()):
+            s = X.add(part)
+            y[s], weight[s], norms[s] = rest
+        return Rows(X.whole(), self.loss.attach(y, norms), weight, norms)
 
     def _bound_sparse(self, raw: RawBlock, storage: Storage) -> tuple[Any, Array, Array, Array]:
         X = sp.csr_array(raw.X, dtype=np.float64, copy=True)

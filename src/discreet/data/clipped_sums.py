@@ -185,7 +185,7 @@ class ClippedSums:
         if clip != self._clip:
             with np.errstate(over="ignore"):
                 cap = positive("clip", clip) * self._inverse
-            self._clip, self._cap = clip, np.minimum(cap, MOST_CAP)
+            self._clip, self._cap = clip, np.minimum(cap, MOST_CAP, out=cap)
             # privacy: smaller ones may have been rounded up by more than the margin.
             self._cap[self._cap < LEAST_CAP] = 0.0
             if self._kernel is None:

@@ -92,6 +92,18 @@ def shorten(rows: Array, limit: float, tiny: float = TINY) -> Array:
     return norms
 
 
+def scales(rows: Array, limit: float, tiny: float = TINY) -> Array:
+    """Return the factors by which :func:`shorten` scales rows; 0 where it does more than that.
+
+    >>> scales(np.array([[3.0, 4.0], [0.3, 0.4], [1e300, 0.0]]), 1.0).round(6)
+    array([0.2, 1. , 0. ])
+    """
+    target, norms = _target(limit, rows.shape[1]), norms_of(rows)
+    plain = np.isfinite(norms) & (norms >= tiny)
+    long = plain & (norms > target)
+    return np.asarray(np.divide(target, norms, out=plain.astype(np.float64), where=long))
+
+
 def shorten_sparse(
     data: Array,
     rows: npt.NDArray[np.intp],

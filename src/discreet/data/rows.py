@@ -31,7 +31,8 @@ class Rows:
     Parameters
     ----------
     X
-        Dense float64 or float32 in C order, or CSR.
+        Dense float64 or float32 in C order, or CSR, or
+        :class:`~discreet.data.reread.Reread`.
     y
         Encoded labels, as :meth:`Loss.attach` returned them.
     weight
@@ -234,7 +235,8 @@ def _norms(X: Any) -> Array:
         norms = np.empty(X.shape[0])
         for s in slices(X.shape[0], block_rows(X.shape[1], sparse=False)):
             norms[s] = norms_of(X[s].astype(np.float64, copy=False))
-    return np.asarray(norms * outwards(X.shape[1]))
+    norms *= outwards(X.shape[1])
+    return np.asarray(norms)
 
 
 def _times(weight: Array, values: Array) -> Array:

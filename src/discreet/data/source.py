@@ -91,6 +91,11 @@ class ArraySource:
         return int(self._X.shape[1])
 
     @property
+    def array(self) -> Any:
+        """The rows as they were given."""
+        return self._X
+
+    @property
     def dtype(self) -> Any:
         """Type of the numbers; like the number of features it counts as public."""
         return self._X.dtype
@@ -102,7 +107,7 @@ class ArraySource:
 
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
-        for s in slices(self.n_rows, block_rows(self.n_features, sparse=self.sparse)):
+        for s in slices(self.n_rows, block_rows(self.n_features)):
             yield RawBlock(
                 self._X[s],
                 None if self._y is None else self._y[s],

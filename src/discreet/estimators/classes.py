@@ -32,7 +32,7 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     Examples
     --------
     >>> read_classes("Model", Bounds(classes=("yes", "no", "never")), ["yes", "no"])
-    (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1]), ())
+    (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1], dtype=int8), ())
     """
     check_labels(y)
     seen = np.unique(y)
@@ -65,7 +65,8 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
             f"{owner} needs at least two classes; y holds one class only. Declare "
             "bounds=Bounds(classes=...)."
         )
-    return classes, np.searchsorted(classes, y), assumptions
+    small = np.min_scalar_type(-len(classes))
+    return classes, np.searchsorted(classes, y).astype(small), assumptions
 
 
 def check_two(classes: Any) -> None:

@@ -1,0 +1,65 @@
+"""Sparse blocks are stacked as scipy stacks them, without a second copy."""
+
+from __future__ import annotations
+
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.data import ArraySource, Bounding
+from discreet.data.stacked import Stacked
+from discreet.losses import Logistic
+from discreet.types import Bounds
+
+
+def test_blocks_are_stacked_as_by_scipy():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((50, 8), density=0.3, rng=rng, format="csr")
+    for cuts in ([0, 50], [0, 1, 1, 20, 50], [0, 0, 49, 50]):
+        stacked = Stacked(ArraySource(X), 8, np.float32)
+        for start, stop in pairwise(cuts):
+            assert stacked.add(X[start:stop]) == slice(start, stop)
+        whole = stacked.whole()
+        assert whole.dtype == np.float32
+        assert np.array_equal(whole.toarray(), X.toarray().astype(np.float32))
+        whole.check_format()
+
+
+def test_entries_stored_twice_leave_no_gap_and_sources_need_not_count():
+    values, columns, ends = np.ones(9000), np.zeros(9000, dtype=int), np.arange(0, 9001, 3)
+    X = sp.csr_array((values, columns, ends), shape=(3000, 2))
+    bounding = Bounding.plan(Bounds(row_norm=9.0, classes=(0, 1)), 2, Logistic(), intercept=1.0)
+    source = ArraySource(sp.vstack([X, X], format="csr"), np.zeros(6000))
+
+    class Blocks:
+        n_rows, n_features, sparse = 6000, 2, True
+        blocks = source.blocks
+
+    for given in (source, Blocks()):
+        rows = bounding.apply(given).X
+        assert np.array_equal(rows.toarray(), np.tile([3.0, 0.0, 1.0], (6000, 1)))
+        rows.check_format()
+
+
+def test_no_rows_and_rows_without_values():
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 4, Logistic())
+    for n_rows in (0, 5):
+        rows = bounding.apply(ArraySource(sp.csr_array((n_rows, 4)), np.zeros(n_rows)))
+        assert rows.X.shape == (n_rows, 4)
+        assert rows.X.nnz == 0
+
+
+def test_sparse_rows_are_copied_once():
+    X = sp.random_array((400_000, 500), density=0.04, rng=np.random.default_rng(1), format="csr")
+    labels = np.zeros(len(X.indptr) - 1)
+    size = X.data.nbytes + X.indices.nbytes
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 500, Logistic())
+    tracemalloc.start()
+    rows = bounding.apply(ArraySource(X, labels))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows.X.nnz == X.nnz
+    # Stacked from a list of parts, it would be more than 2.
+    assert most < 1.6 * size
