@@ -15,8 +15,7 @@ from discreet.types import Bounds
 
 
 def test_blocks_are_stacked_as_by_scipy():
-    rng = np.random.default_rng(0)
-    X = sp.random_array((50, 8), density=0.3, rng=rng, format="csr")
+    X = sp.csr_array(sp.random(50, 8, density=0.3, random_state=0))
     for cuts in ([0, 50], [0, 1, 1, 20, 50], [0, 0, 49, 50]):
         stacked = Stacked(ArraySource(X), 8, np.float32)
         for start, stop in pairwise(cuts):
@@ -52,7 +51,7 @@ def test_no_rows_and_rows_without_values():
 
 
 def test_sparse_rows_are_copied_once():
-    X = sp.random_array((400_000, 500), density=0.04, rng=np.random.default_rng(1), format="csr")
+    X = sp.csr_array(sp.random(400_000, 500, density=0.04, random_state=1))
     labels = np.zeros(len(X.indptr) - 1)
     size = X.data.nbytes + X.indices.nbytes
     bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 500, Logistic())
