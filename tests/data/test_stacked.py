@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 import tracemalloc
 from itertools import pairwise
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+from discreet import PrivateLogisticRegression
 from discreet.data import ArraySource, Bounding
 from discreet.data.stacked import Stacked
 from discreet.losses import Logistic
@@ -62,3 +65,15 @@ def test_sparse_rows_are_copied_once():
     assert rows.X.nnz == X.nnz
     # Stacked from a list of parts, it would be more than 2.
     assert most < 1.6 * size
+
+
+def test_too_little_memory_tells_no_size(monkeypatch):
+    def full(*args):
+        raise MemoryError("Unable to allocate 9 EiB for an array with shape (4242,)")
+
+    monkeypatch.setattr("discreet.data.bounding.Stacked", full)
+    model = PrivateLogisticRegression(bounds=Bounds(row_norm=1.0, classes=(0, 1)))
+    with pytest.raises(MemoryError, match="memory once more") as caught:
+        model.fit(sp.csr_array(np.eye(4)), [0, 1, 0, 1])
+    assert "4242" not in "".join(traceback.format_exception(caught.value))
+    assert not hasattr(model, "classes_")

@@ -2,9 +2,9 @@
 
 Bounding treats every row on its own and by fixed steps, so rows are the same to the last
 bit each time. Most are kept, and those that are not leave room for the numbers that
-algorithms keep of each row, so that all of it is no more than one copy of the data. Where
-bounding only scales rows down their factors are remembered, reading them again costs one
-product, and of very large arrays only a part is kept.
+algorithms keep of each row, so that all of it is no more than one copy of rows of a
+hundred features. Where bounding only scales rows down their factors are remembered,
+reading them again costs one product, and of very large arrays only a part is kept.
 """
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ def whole(fit: Fit) -> Fit:
             # privacy: whether some sum overflows or underflows is a fact about the rows.
             with np.errstate(all="ignore"):
                 return fit(self, *args, **kwargs)
+        except MemoryError:
+            self._forget()
+            # privacy: numpy tells the shape it wanted: rows, which may be secret, or values.
+            raise MemoryError("The rows do not fit into memory once more.") from None
         except BaseException:
             self._forget()
             raise
