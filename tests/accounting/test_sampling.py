@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from dp_accounting import NeighboringRelation, dp_event
-from dp_accounting.pld import PLDAccountant
+from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 from dp_accounting.rdp import RdpAccountant
 from mpmath import mp, mpf
 from scipy.integrate import quad
@@ -29,6 +29,7 @@ from discreet.accounting import (
     sampled_multiplier,
     zcdp_epsilon,
 )
+from discreet.accounting.sampling import poisson_profiles
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.types import Neighbours
 
@@ -174,6 +175,64 @@ def test_poisson_by_quadrature(neighbours: str, steps: int) -> None:
         p, q = np.outer(p, p), np.outer(q, q)
     event = PoissonGaussian(sigma, rate, steps, neighbours)  # type: ignore[arg-type]
     assert_exact(event, p, q)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("rate", [1e-4, 0.1, 0.99])
+@pytest.mark.parametrize("sigma", [0.3, 2.0, 1000.0])
+def test_one_poisson_batch_in_many_digits(
+    sigma: float, rate: float, neighbours: Neighbours
+) -> None:
+    other = -1 if neighbours == "replace-one" else 0
+
+    def exact(epsilon: float, first: int, second: int) -> float:
+        """Return P less exp(epsilon) Q where that is positive: above one point, by bisection."""
+        low, high, s, q = mpf(-60), mpf(60), mpf(sigma), mpf(rate)
+
+        def excess(z: mpf) -> mpf:
+            p, o = ((1 - q) + q * mp.exp((m * z - m * m / (2 * s)) / s) for m in (first, second))
+            return p - mp.exp(mpf(epsilon)) * o
+
+        sign = 1 if first > second else -1
+        if excess(sign * high) <= 0:
+            return 0.0
+        for _ in range(120):
+            middle = (low + high) / 2
+            low, high = (low, middle) if excess(sign * middle) > 0 else (middle, high)
+        p, o = (
+            (1 - q) * mp.ncdf(-high) + q * mp.ncdf(sign * m / s - high) for m in (first, second)
+        )
+        return float(p - mp.exp(mpf(epsilon)) * o)
+
+    # Losses of one batch reach about this far.
+    reach = 4.0 * rate * math.expm1(min(1 / sigma, 2.0)) + 1e-3 * rate / sigma
+    with mp.workdps(60):
+        for epsilon in (0.0, reach / 16, reach / 4, reach):
+            curves = poisson_profiles(np.array([epsilon]), sigma, rate, neighbours)
+            expected = [exact(epsilon, 1, other), exact(epsilon, other, 1)]
+            for curve, value in zip(curves, expected, strict=neighbours == "zero-out"):
+                assert curve[0] == pytest.approx(value, rel=1e-9, abs=1e-16)
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize(
+    ("sigma", "rate", "steps"), [(0.6, 0.02, 50), (1.1, 0.02, 400), (5.0, 0.4, 30), (300, 0.9, 9)]
+)
+def test_many_poisson_batches_agree_with_another_accountant(
+    sigma: float, rate: float, steps: int, neighbours: Neighbours
+) -> None:
+    replaced = neighbours == "replace-one"
+    kinds = NeighboringRelation
+    one = privacy_loss_distribution.from_gaussian_mechanism(
+        sigma,
+        value_discretization_interval=rate / sigma / 100,
+        sampling_prob=rate,
+        neighboring_relation=kinds.REPLACE_ONE if replaced else kinds.ADD_OR_REMOVE_ONE,
+    )
+    other, event = one.self_compose(steps), PoissonGaussian(sigma, rate, steps, neighbours)
+    for epsilon in (0.0, 0.5, 2.0):
+        at = epsilon * rate / sigma * math.sqrt(steps)
+        assert 1 - 1e-4 <= event.delta(at) / other.get_delta_for_epsilon(at) <= 1 + 1e-3
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])

@@ -54,10 +54,12 @@ def test_no_rows_and_rows_without_values():
 
 
 def test_sparse_rows_are_copied_once():
-    X = sp.csr_array(sp.random(400_000, 500, density=0.04, random_state=1))
-    labels = np.zeros(len(X.indptr) - 1)
+    n, p, each = 400_000, 500, 20
+    columns = np.tile(np.arange(0, p, p // each), n)
+    X = sp.csr_array((np.ones(n * each), columns, np.arange(0, n * each + 1, each)), shape=(n, p))
+    labels = np.zeros(n)
     size = X.data.nbytes + X.indices.nbytes
-    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 500, Logistic())
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), p, Logistic())
     tracemalloc.start()
     rows = bounding.apply(ArraySource(X, labels))
     most = tracemalloc.get_traced_memory()[1]

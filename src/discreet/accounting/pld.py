@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, reduce
 
 import numpy as np
 
 from discreet.accounting.events import Curve, Event, Pure
 from discreet.accounting.gaussian import least, two_sided
+from discreet.accounting.loss_grid import LossGrid
 from discreet.types import Array
 
 _TAIL = 1e-16
@@ -66,10 +65,10 @@ def pld_delta(events: tuple[Event, ...], epsilon: float) -> float:
     >>> pld_delta((Laplace(2.0), Laplace(2.0)), 1.0) < 1e-4
     True
     """
-    pmf = _composed(tuple(sorted(Counter(events).items(), key=lambda item: repr(item[0]))))
-    if pmf is None:
+    losses = _composed(tuple(sorted(Counter(events).items(), key=lambda item: repr(item[0]))))
+    if losses is None:
         return 1.0
-    return min(1.0, max(0.0, float(pmf.get_delta_for_epsilon(epsilon))) + len(events) * _ROUNDING)
+    return min(1.0, float(losses.deltas(np.array([epsilon]))[0]) + len(events) * _ROUNDING)
 
 
 def chain_delta(events: tuple[Event, ...], epsilon: float) -> float:
@@ -86,24 +85,13 @@ def chain_delta(events: tuple[Event, ...], epsilon: float) -> float:
     0.0396
     """
     *before, last = events
-    gap = 2.0 * _reach(before[0], _TAIL) / _CELLS
-    finite, masses = 1.0, np.ones(1)
-    for event in before:
-        reach = _reach(event, _TAIL)
-        if not 0 < reach < min(_REACH, 100.0 * _CELLS * gap):
-            return 1.0
-        steps = math.ceil(reach / gap)
-        epsilons = gap * np.arange(-steps, steps + 1.0)
-        positions = np.concatenate([[0.0], np.exp(epsilons)])
-        values = convex_hull(positions, np.concatenate([[1.0], profile_of(event, epsilons)]))
-        slopes = np.append(np.diff(values) / np.diff(positions), 0.0)
-        # privacy: lines above a convex curve are the curve of a worse pair, and what lies beyond
-        # the last point counts as an infinite loss.
-        own = positions[1:] * np.maximum(np.diff(slopes), 0.0)
-        masses, finite = np.convolve(masses, own), finite * (1.0 - values[-1])
-    middle = len(masses) // 2
-    losses = gap * np.arange(-middle, middle + 1.0)
-    total = 1.0 - finite + masses @ profile_of(last, epsilon - losses)
+    reaches = [_reach(event, _TAIL) for event in before]
+    gap = 2.0 * reaches[0] / _CELLS
+    if not all(0 < reach < min(_REACH, 100.0 * _CELLS * gap) for reach in reaches):
+        return 1.0
+    parts = (_discretised(*part, gap) for part in zip(before, reaches, strict=True))
+    losses = reduce(LossGrid.followed_by, parts)
+    total = losses.infinite + losses.masses @ profile_of(last, epsilon - losses.values)
     return min(1.0, float(total) + len(events) * _ROUNDING)
 
 
@@ -173,10 +161,7 @@ def _reach(event: Event, tail: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _composed(counted: tuple[tuple[Event, int], ...]) -> Any:
-    # Imported here because the package takes seconds to load.
-    from dp_accounting.pld import pld_pmf
-
+def _composed(counted: tuple[tuple[Event, int], ...]) -> LossGrid | None:
     total = sum(count for _, count in counted)
     reaches = [_reach(event, _TAIL / total) for event, _ in counted]
     spread = math.sqrt(sum(c * r * r for (_, c), r in zip(counted, reaches, strict=True)))
@@ -185,20 +170,19 @@ def _composed(counted: tuple[tuple[Event, int], ...]) -> Any:
     # Fine enough for the narrowest event, coarse enough to keep memory bounded.
     narrowest = min(r for r in reaches if r > 0)
     gap = max(spread / 2**17, min(spread / 2**14, narrowest / 100))
-    result: Any = None
-    for (event, count), reach in zip(counted, reaches, strict=True):
-        pmf = _discretised(pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap, event, gap, reach)
-        if count > 1:
-            pmf = pmf.self_compose(count, tail_mass_truncation=_TAIL)
-        result = pmf if result is None else pld_pmf.compose_pmfs(result, pmf)
-    return result
+    parts = (
+        _discretised(event, reach, gap).repeated(count, _TAIL)
+        for (event, count), reach in zip(counted, reaches, strict=True)
+    )
+    return reduce(LossGrid.followed_by, parts)
 
 
-def _discretised(create: Callable[..., Any], event: Event, gap: float, reach: float) -> Any:
+def _discretised(event: Event, reach: float, gap: float) -> LossGrid:
     cells = max(1, math.ceil(reach / gap))
     epsilons: Array = gap * np.arange(-cells, cells + 1, dtype=np.float64)
     # privacy: the point (exp(-inf), 1) belongs to every profile and anchors the hull.
     positions = np.concatenate([[0.0], np.exp(epsilons)])
     values = np.concatenate([[1.0], profile_of(event, epsilons)])
-    deltas = convex_hull(positions, values)[1:]
-    return create(gap, -cells, cells, np.clip(deltas, 0.0, 1.0))
+    half = np.clip(convex_hull(positions, values)[1 + cells :], 0.0, 1.0)
+    # Curves of events bound a pair and its exchange alike.
+    return LossGrid.joined(gap, half, half)

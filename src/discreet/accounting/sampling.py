@@ -33,13 +33,13 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from scipy.special import betainc, gammaln, logsumexp
+from scipy.special import betainc, gammaln, log_ndtr, logsumexp, ndtr
 
 from discreet.accounting.events import Curve, Event, register
 from discreet.accounting.gaussian import TINY, gaussian_multiplier, gaussian_profile
+from discreet.accounting.loss_grid import LossGrid
 from discreet.checks import between, integer, one_of, positive
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
@@ -47,6 +47,7 @@ from discreet.types import NEIGHBOURS, Array, Neighbours, rows_apart
 # Rounding of the Fourier transforms, per composition; measured well below.
 _ROUNDING = 1e-14
 _TAIL = 1e-18
+_LOST = 1e-15  # mass that may be misplaced in all
 _ACCURACY = 1e-4
 # Below this noise one batch tells all about its rows, and losses outgrow the grids.
 _LEAST = 0.125
@@ -70,8 +71,8 @@ class _Sampled(Curve):
         one_of("neighbours", self.neighbours, NEIGHBOURS)
 
     @abstractmethod
-    def _pld(self) -> Any:
-        """Return the composed privacy loss distribution."""
+    def _losses(self) -> tuple[LossGrid, ...]:
+        """Return the losses of all batches, in either order of the pair."""
 
     def profile(self, epsilons: Array) -> Array:
         # Telling the batches can only help an observer; then nothing but Gaussians is left.
@@ -82,13 +83,9 @@ class _Sampled(Curve):
         return simple if self.multiplier < _LEAST else np.minimum(simple, self._amplified(epsilons))
 
     def _amplified(self, epsilons: Array) -> Array:
-        curve, (points, back) = self._pld(), np.unique(epsilons, return_inverse=True)
-        if len(points) <= 64:
-            values = np.array([curve.get_delta_for_epsilon(float(e)) for e in points])
-        else:
-            values = np.asarray(curve.get_delta_for_epsilon(points))
+        values = np.max([losses.deltas(epsilons) for losses in self._losses()], axis=0)
         # privacy: transforms round, and a Gaussian tail is never exactly 0.
-        return np.asarray(np.clip(values, 0.0, 1.0)[back] + self.steps * _ROUNDING + TINY)
+        return np.asarray(np.minimum(values, 1.0) + self.steps * _ROUNDING + TINY)
 
     @property
     def _apart(self) -> int:
@@ -122,8 +119,8 @@ class PoissonGaussian(_Sampled):
     True
     """
 
-    def _pld(self) -> Any:
-        return _poisson_pld(self.multiplier, self.rate, self.steps, self.neighbours, 0.0)
+    def _losses(self) -> tuple[LossGrid, ...]:
+        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, 0.0)
 
     def rdp(self, order: float) -> float:
         plain = super().rdp(order)
@@ -189,8 +186,8 @@ class CappedPoissonGaussian(_Sampled):
     def _apart(self) -> int:
         return 2
 
-    def _pld(self) -> Any:
-        return _poisson_pld(self.multiplier, self.rate, self.steps, self.neighbours, self.reached)
+    def _losses(self) -> tuple[LossGrid, ...]:
+        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, self.reached)
 
     def rdp(self, order: float) -> float:
         if not 1.0 < order < math.inf:
@@ -234,8 +231,8 @@ class FixedSizeGaussian(_Sampled):
                 "secret. Use Poisson batches, or neighbours='zero-out' or 'replace-one'."
             )
 
-    def _pld(self) -> Any:
-        return _fixed_size_pld(self.multiplier, self.rate, self.steps)
+    def _losses(self) -> tuple[LossGrid, ...]:
+        return _fixed_size(self.multiplier, self.rate, self.steps)
 
 
 def fixed_size_profile(epsilons: Array, multiplier: float, rate: float) -> Array:
@@ -248,6 +245,35 @@ def fixed_size_profile(epsilons: Array, multiplier: float, rate: float) -> Array
     return rate * gaussian_profile(amplified, 2.0 / multiplier)
 
 
+def poisson_profiles(
+    epsilons: Array, multiplier: float, rate: float, neighbours: Neighbours
+) -> tuple[Array, ...]:
+    """Return ``D`` of one Poisson batch and of the exchanged pair at nonnegative epsilons.
+
+    Under replace-one the exchanged pair has the same curve, which then is returned once.
+
+    >>> with_row, without = poisson_profiles(np.array([0.0, 0.1]), 1.0, 0.1, "zero-out")
+    >>> with_row.round(6), without.round(6)
+    (array([0.038292, 0.018472]), array([3.8292e-02, 8.0000e-06]))
+    """
+    shift = 1.0 / multiplier
+    if neighbours != "replace-one":
+        with_row = rate * gaussian_profile(np.log1p(np.expm1(epsilons) / rate), shift)
+        # Its loss has no more than -log(1 - q); below, the loss of the plain pair that leads to x.
+        left = rate + np.expm1(-epsilons)
+        plain = -np.log(np.where(left > 0.0, left / rate, 1.0))
+        without = np.exp(epsilons) * np.maximum(left, 0.0) * gaussian_profile(plain, shift)
+        return with_row, without
+    # Losses are x where sinh(v) = a sinh(x/2), v = z - x/2, at z in units of the shift's inverse.
+    log_a = shift**2 / 2 + math.log1p(-rate) - math.log(rate)
+    half = np.maximum(epsilons / 2, TINY)
+    log_sinh = half + np.log(-np.expm1(-2 * half)) - math.log(2) + log_a
+    z = (half + np.logaddexp(np.logaddexp(0.0, 2 * log_sinh) / 2, log_sinh)) / shift
+    # P above z less exp(x) Q above z; every term is at most 1.
+    above = rate * (ndtr(shift - z) - np.exp(epsilons + log_ndtr(-shift - z)))
+    return (above - (1 - rate) * np.exp(np.log(-np.expm1(-2 * half)) + epsilons + log_ndtr(-z)),)
+
+
 def _gap(multiplier: float, rate: float, steps: int, cells: int) -> float:
     """Return a grid step well below the spread of one batch's loss and of the sum of all."""
     shift = 1.0 / multiplier
@@ -258,54 +284,50 @@ def _gap(multiplier: float, rate: float, steps: int, cells: int) -> float:
 
 
 @lru_cache(maxsize=32)
-def _poisson_pld(
+def _poisson(
     multiplier: float, rate: float, steps: int, neighbours: Neighbours, reached: float
-) -> Any:
-    """Return the distribution of all batches, a share ``reached`` of them with twice the shift."""
-    # Imported here because the package takes seconds to load.
-    from dp_accounting import NeighboringRelation
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
+) -> tuple[LossGrid, ...]:
+    """Return the losses of all batches, a share ``reached`` of them with twice the shift."""
     # privacy: less noise costs no less, so the curve of less noise serves for more.
     multiplier = min(multiplier, _MOST)
-    gap = _gap(multiplier, rate, steps, 2**15)
-    # privacy: zero-out and add-remove have the same worst pairs, and this library reads the
-    # deviation per row norm under REPLACE_ONE, as we do.
-    kinds = NeighboringRelation
-    relation = kinds.REPLACE_ONE if neighbours == "replace-one" else kinds.ADD_OR_REMOVE_ONE
 
-    def batch(multiplier: float) -> Any:
-        return pld.from_gaussian_mechanism(
-            multiplier,
-            value_discretization_interval=gap,
-            sampling_prob=rate,
-            neighboring_relation=relation,
-        )
+    def profiles(epsilons: Array) -> tuple[Array, ...]:
+        plain = poisson_profiles(epsilons, multiplier, rate, neighbours)
+        if reached == 0.0:
+            return plain
+        doubled = poisson_profiles(epsilons, multiplier / 2, rate, neighbours)
+        return tuple((1 - reached) * a + reached * b for a, b in zip(plain, doubled, strict=True))
 
-    one = batch(multiplier)
-    if reached > 0.0:
-        one = batch(multiplier / 2).compute_mixture(one, reached)
-    return one.self_compose(steps)
+    return _composed(profiles, _gap(multiplier, rate, steps, 2**15), steps)
 
 
 @lru_cache(maxsize=32)
-def _fixed_size_pld(multiplier: float, rate: float, steps: int) -> Any:
-    from dp_accounting.pld import pld_pmf
-    from dp_accounting.pld import privacy_loss_distribution as pld
+def _fixed_size(multiplier: float, rate: float, steps: int) -> tuple[LossGrid, ...]:
+    def profiles(epsilons: Array) -> tuple[Array]:
+        return (fixed_size_profile(epsilons, multiplier, rate),)
 
-    gap = _gap(multiplier / 2, rate, steps, 2**17)
+    return _composed(profiles, _gap(multiplier / 2, rate, steps, 2**17), steps)
+
+
+def _composed(
+    profiles: Callable[[Array], tuple[Array, ...]], gap: float, steps: int
+) -> tuple[LossGrid, ...]:
+    """Return the losses of ``steps`` equal batches, in either order of the pair.
+
+    ``profiles`` gives the curves of one batch at nonnegative epsilons: of a pair and of its
+    exchange, or one for both.
+    """
     reach = gap
-    while fixed_size_profile(np.array([reach]), multiplier, rate)[0] > _TAIL / steps:
+    while max(curve[0] for curve in profiles(np.array([reach]))) > _TAIL / steps:
         reach *= 1.25
-    cells = math.ceil(reach / gap)
-    half = fixed_size_profile(gap * np.arange(cells + 1.0), multiplier, rate)
-    size = gap * np.arange(cells, 0, -1.0)
-    # D(-x) = 1 - exp(-x) + exp(-x) D(x), as for every pair and its exchange.
-    left = -np.expm1(-size) + np.exp(-size) * half[:0:-1]
-    # privacy: D is convex in exp(x), so joining grid values by lines stays above it.
-    values = np.minimum.accumulate(np.clip(np.concatenate([left, half]), 0.0, 1.0))
-    pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(gap, -cells, cells, values)
-    return pld.PrivacyLossDistribution(pmf).self_compose(steps)
+    curves = profiles(gap * np.arange(math.ceil(reach / gap) + 1.0))
+    # A curve ends at the first point at which it is negligible.
+    halves = [curve[: 1 + np.count_nonzero(curve > _TAIL / steps)] for curve in curves]
+    # privacy: the order of a pair is the same at every step, so each order is composed by itself.
+    return tuple(
+        LossGrid.joined(gap, half, other).repeated(steps, _LOST)
+        for half, other in zip(halves, halves[::-1], strict=True)
+    )
 
 
 def sampled_multiplier(
