@@ -12,6 +12,7 @@ from discreet.accounting import (
     Budget,
     Gaussian,
     Guarantee,
+    PoissonGaussian,
     Pure,
     epsilon_at,
     gaussian_multiplier,
@@ -94,7 +95,7 @@ def test_remarks_warn_about_weak_budgets() -> None:
 def test_relations() -> None:
     zero_out = guarantee()
     assert zero_out.under("zero-out") == (1.0, 1e-6)
-    assert zero_out.under("replace-one") == (2.0, pytest.approx((1 + math.e) * 1e-6))
+    assert zero_out.under("replace-one") == (pytest.approx(2.123, abs=1e-3), 1e-6)
     assert zero_out.under("add-remove") is None
     replace = guarantee(neighbours="replace-one")
     assert replace.under("zero-out") == (1.0, 1e-6)
@@ -102,19 +103,45 @@ def test_relations() -> None:
     secret = guarantee(neighbours="add-remove")
     assert secret.under("zero-out") == (1.0, 1e-6)
     assert secret.under("replace-one") == zero_out.under("replace-one")
-    assert guarantee(delta=0.4).under("replace-one") is None
     assert guarantee(kind="ex-post").under("replace-one") is None
     assert guarantee(kind="ex-post", delta=0.0).under("replace-one") == (2.0, 0.0)
     with pytest.raises(InvalidParameter):
         zero_out.under("sideways")
 
 
-def test_group_privacy_covers_a_real_replacement() -> None:
-    # Replacing moves a Gaussian release by twice the distance of blanking.
-    claim = guarantee().under("replace-one")
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 14.0])
+def test_two_blankings_cover_a_real_replacement_and_little_more(epsilon: float) -> None:
+    sigma = gaussian_multiplier(epsilon, 1e-6)
+    claim = guarantee(epsilon=epsilon, event=Gaussian(sigma)).under("replace-one")
     assert claim is not None
-    twice = Gaussian(gaussian_multiplier(1.0, 1e-6) / 2)
-    assert twice.delta(claim[0]) <= claim[1]
+    assert claim[1] == 1e-6
+    # Replacing moves a Gaussian release by twice the distance of blanking.
+    exact = epsilon_at(Gaussian(sigma / 2), 1e-6)
+    assert exact <= claim[0] <= 1.003 * exact
+
+
+@pytest.mark.parametrize(("sigma", "rate", "steps"), [(1.5, 0.1, 30), (0.7, 0.02, 5)])
+def test_two_blankings_cover_replacements_in_batches(sigma: float, rate: float, steps: int) -> None:
+    blanked = PoissonGaussian(sigma, rate, steps, "zero-out")
+    promise = guarantee(epsilon=epsilon_at(blanked, 1e-6), event=blanked)
+    claim = promise.under("replace-one")
+    assert claim is not None
+    assert PoissonGaussian(sigma, rate, steps, "replace-one").delta(claim[0]) <= claim[1]
+
+
+def test_of_a_point_only_the_worst_is_known() -> None:
+    point = guarantee(event=Approximate(1.0, 1e-6))
+    assert point.under("replace-one") == (2.0, pytest.approx((1 + math.e) * 1e-6))
+    assert guarantee(event=Approximate(1.0, 0.4), delta=0.4).under("replace-one") is None
+    assert guarantee(event=Approximate(900.0, 1e-6), epsilon=900.0).under("replace-one") is None
+
+
+def test_a_guarantee_is_short_in_a_list_and_long_in_print() -> None:
+    assert repr(guarantee()) == (
+        "Guarantee(epsilon=1.0, delta=1e-06, neighbours='zero-out', kind='ex-ante', secure=True,"
+        " ...)"
+    )
+    assert "under replace-one: epsilon = 2.12" in str(guarantee())
 
 
 def test_composition_is_tight_and_keeps_everything() -> None:

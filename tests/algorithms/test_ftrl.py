@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.accounting import Budget, gaussian_multiplier
-from discreet.algorithms import Problem, describe
+from discreet.algorithms import Problem
 from discreet.algorithms.ftrl import FTRL, FTRLPlan
 from discreet.algorithms.stream_learner import StreamLearner
 from discreet.data import ArraySource, Rows
@@ -396,7 +396,7 @@ def test_refusals() -> None:
 
 
 def test_the_plan_prints_its_price_without_data() -> None:
-    text = describe(FTRL().plan(problem(n_rows=1000), BUDGET))
+    text = str(FTRL().plan(problem(n_rows=1000), BUDGET))
     assert "ftrl" in text
     assert "epsilon = 1" in text
     assert "once a pass" in text

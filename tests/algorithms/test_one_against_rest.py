@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from discreet import Bounds, PrivateLinearSVC, PrivateSGDClassifier, load
 from discreet.accounting import Budget, Composed, Gaussian
-from discreet.algorithms import NoisyGradient, Problem, describe
+from discreet.algorithms import NoisyGradient, Problem
 from discreet.algorithms.one_against_rest import OneAgainstRest, one_against_rest
 from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
@@ -101,7 +101,7 @@ def test_a_plan_promises_what_the_fit_does(kind: type, tmp_path) -> None:
     assert isinstance(plan, OneAgainstRest)
     assert plan.guarantee.epsilon == 1.0
     assert plan.facts()["fits, one class against the rest"] == 3
-    assert "epsilon = 1, delta = 1e-06" in describe(plan)
+    assert "epsilon = 1, delta = 1e-06" in str(plan)
     y = np.repeat(["a", "b", "c"], 40)
     fitted = model.fit(np.eye(4)[np.repeat([0, 1, 2], 40)], y)
     assert fitted.coef_.shape == (3, 4)

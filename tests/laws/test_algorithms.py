@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Budget, Guarantee
-from discreet.algorithms import ALGORITHMS, Plan, Problem, describe
+from discreet.algorithms import ALGORITHMS, Plan, Problem
 from discreet.data import ArraySource
 from discreet.errors import Incompatible
 from discreet.losses import Logistic, Squared
@@ -66,7 +66,7 @@ def test_a_plan_is_made_and_printed_with_no_data(name: str, delta: float) -> Non
     made = plan(name, "zero-out", 1.0, delta)
     assert made.guarantee.epsilon == 1.0
     assert made.guarantee.delta == delta
-    text = describe(made)
+    text = str(made)
     assert name in text
     assert "noise" in text
     assert made.expected_excess > 0

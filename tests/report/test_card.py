@@ -131,7 +131,7 @@ def test_how_often_the_bounds_on_odds_fail(epsilon, neighbours):
     assert exceeds(epsilon, 1 / sigma) > 4e-6
     assert exceeds(epsilon + np.log(2), 1 / sigma) <= 2e-6 <= said
     if neighbours == "zero-out":
-        assert exceeds(2 * epsilon + np.log(2), 2 / sigma) <= said
+        assert exceeds(promise.under("replace-one")[0] + np.log(2), 2 / sigma) <= said
 
 
 def test_ex_post_shows_the_reserve_first():

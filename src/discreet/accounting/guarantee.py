@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
+from discreet.accounting.gaussian import least
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
 from discreet.types import NEIGHBOURS, Neighbours
 
 _VERSION = 1
+_LARGEST = 1e4  # beyond this no epsilon is looked for
 
 LARGEST_CHECKED = 300.0
 """Epsilon up to which events that are composed know their cost exactly."""
@@ -208,9 +211,10 @@ class Guarantee:
     def under(self, relation: str) -> tuple[float, float] | None:
         """Return (epsilon, delta) under another relation, or None for no claim.
 
-        A replacement is a blanking followed by the opposite of one, which costs
-        ``(2 epsilon, (1 + exp(epsilon)) delta)``. Nothing is claimed about
-        hiding the number of rows when it was treated as public.
+        A replacement is a blanking followed by the opposite of one. Where the curve of the
+        event is known, epsilon is what both cost at the same delta; else it is
+        ``(2 epsilon, (1 + exp(epsilon)) delta)``. Nothing is claimed about hiding the number
+        of rows when it was treated as public.
         """
         one_of("relation", relation, NEIGHBOURS)
         if relation == self.neighbours or relation == "zero-out":
@@ -220,10 +224,22 @@ class Guarantee:
             return None
         if self.delta == 0:
             return 2 * self.epsilon, 0.0
-        if self.kind == "ex-post" or self.epsilon > 700:
-            return None
-        delta = (1 + math.exp(self.epsilon)) * self.delta
+        return None if self.kind == "ex-post" else self._replaced
+
+    @cached_property
+    def _replaced(self) -> tuple[float, float] | None:
+        """What a replacement costs, by two steps between neighbours."""
+        # privacy: P[S] <= exp(a) O[S] + d(a) and O[S] <= exp(b) Q[S] + d(b), so that
+        # P[S] <= exp(a + b) Q[S] + d(a) + exp(a) d(b), where O has the row blanked.
+        first = self._epsilon_at(0.5 * self.delta)
+        second = self._epsilon_at(0.5 * self.delta * math.exp(-first) * (1 - 1e-12))
+        if first + second < math.inf:
+            return first + second, self.delta
+        delta = (1 + math.exp(min(self.epsilon, 700.0))) * self.delta
         return (2 * self.epsilon, delta) if delta < 1 else None
+
+    def _epsilon_at(self, delta: float) -> float:
+        return least(lambda e: self.event.delta(e) <= delta, limit=_LARGEST, accuracy=1e-4)
 
     def compose(self, *others: Guarantee) -> Guarantee:
         """Return the guarantee of publishing this release and the others together.
@@ -319,6 +335,10 @@ class Guarantee:
             # Curves of compositions have a floor, and may say nothing.
             return cost == 1 or cost <= claim[1] * 1.02 + 1e-14
         return cost <= claim[1] * 1.02
+
+    def __repr__(self) -> str:
+        shown = ("epsilon", "delta", "neighbours", "kind", "secure")
+        return f"Guarantee({', '.join(f'{n}={getattr(self, n)!r}' for n in shown)}, ...)"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the words in a notebook."""

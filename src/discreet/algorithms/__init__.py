@@ -7,7 +7,7 @@ from dataclasses import replace
 from inspect import signature
 
 from discreet.accounting import Budget
-from discreet.algorithms.base import Algorithm, Plan, Problem, Release, describe, norm_guess_of
+from discreet.algorithms.base import Algorithm, Plan, Problem, Release, norm_guess_of
 from discreet.algorithms.bolt_on import BoltOn
 from discreet.algorithms.exponential_sampling import ExponentialSampling
 from discreet.algorithms.frank_wolfe import FrankWolfe
@@ -186,5 +186,4 @@ __all__ = [
     "SufficientStatistics",
     "SupportSelection",
     "choose",
-    "describe",
 ]

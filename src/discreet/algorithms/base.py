@@ -316,21 +316,30 @@ class Algorithm(Protocol):
     def plan(self, problem: Problem, budget: Budget) -> Plan: ...
 
 
-def describe(plan: Plan) -> str:
-    """Return the facts and the guarantee of a plan as text.
+class Printed:
+    """Plans that print as their facts and their guarantee.
 
     >>> from discreet.algorithms import ObjectivePerturbation
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
-    >>> text = describe(ObjectivePerturbation().plan(problem, Budget(1.0, 1e-6)))
-    >>> "noise" in text and "epsilon" in text
-    True
+    >>> print(ObjectivePerturbation().plan(problem, Budget(1.0, 1e-6)))  # doctest: +ELLIPSIS
+    loss                   logistic
+    algorithm              objective-perturbation
+    ...
+    epsilon = 1, delta = 1e-06 per row (ex-ante)
+    ...
     """
-    facts = {"loss": _named(plan.problem.loss), **plan.facts()}
-    width = max(len(k) for k in facts)
-    lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
-    return "\n".join([*lines, "", str(plan.guarantee)])
+
+    def __str__(self: Plan) -> str:
+        facts = {"loss": _named(self.problem.loss), **self.facts()}
+        width = max(len(k) for k in facts)
+        lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
+        return "\n".join([*lines, "", str(self.guarantee)])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the same in a notebook."""
+        printer.text(str(self))
 
 
 def _named(loss: Loss) -> str:

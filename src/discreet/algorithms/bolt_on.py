@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.checks import integer, nonnegative, positive
@@ -139,7 +139,7 @@ class BoltOn:
 
 
 @dataclass(frozen=True)
-class BoltOnPlan:
+class BoltOnPlan(Printed):
     """A calibrated bolt-on run."""
 
     problem: Problem

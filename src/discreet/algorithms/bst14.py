@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Event, FixedSizeGaussian, Guarantee, epsilon_at
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import SIDE_CHANNELS, Printed, Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.data import Source
 from discreet.data.clipped_sums import ClippedSums
@@ -66,7 +66,7 @@ class BassilySmithThakurta:
 
 
 @dataclass(frozen=True)
-class BassilySmithThakurtaPlan:
+class BassilySmithThakurtaPlan(Printed):
     """A calibrated run of the n^2-step algorithm."""
 
     problem: Problem

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting import Approximate, BoundedRange, Budget, Event, Guarantee, Pure
-from discreet.algorithms.base import Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, sealed
 from discreet.algorithms.density import density, rounding_slack
 from discreet.algorithms.oscillation import covered_rows, oscillation, public_size, score_error
 from discreet.algorithms.promise import promise
@@ -59,7 +59,7 @@ CONVEX = "every row's loss is convex and its constants are as declared"
 
 
 @dataclass(frozen=True)
-class ExponentialSamplingPlan:
+class ExponentialSamplingPlan(Printed):
     """A calibrated run of exponential sampling."""
 
     problem: Problem

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget, Gaussian, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, sealed
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
     NAME,
@@ -28,7 +28,7 @@ from discreet.types import Array, rows_apart
 
 
 @dataclass(frozen=True)
-class GaussianFrankWolfePlan:
+class GaussianFrankWolfePlan(Printed):
     """A calibrated run over any bounded set, with Gaussian noise on gradients."""
 
     problem: Problem

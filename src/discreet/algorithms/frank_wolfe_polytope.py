@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget, Event, Guarantee
-from discreet.algorithms.base import Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, sealed
 from discreet.algorithms.bounded_range import per_round, rho_of
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
@@ -43,7 +43,7 @@ MOST_ROUNDING = 2.0**-6
 
 
 @dataclass(frozen=True)
-class FrankWolfePlan:
+class FrankWolfePlan(Printed):
     """A calibrated run over the vertices of a polytope."""
 
     problem: Problem

@@ -40,7 +40,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from discreet.accounting import Budget, Gaussian, Guarantee, epsilon_at, gaussian_multiplier
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, Release, norm_guess_of
+from discreet.algorithms.base import SIDE_CHANNELS, Printed, Problem, Release, norm_guess_of
 from discreet.algorithms.stream_learner import StreamLearner
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source, gamma
@@ -154,7 +154,7 @@ def _met(problem: Problem) -> float:
 
 
 @dataclass(frozen=True)
-class FTRLPlan:
+class FTRLPlan(Printed):
     """A calibrated stream."""
 
     problem: Problem

@@ -24,6 +24,7 @@ from scipy.special import gammaincc, gammainccinv
 from discreet.accounting import BoundedRange, Budget, Composed, Guarantee, Pure
 from discreet.accounting.gamma import output_sensitivity
 from discreet.algorithms.base import (
+    Printed,
     Problem,
     Release,
     check_solvable,
@@ -118,7 +119,7 @@ class Localization:
 
 
 @dataclass(frozen=True)
-class LocalizationPlan:
+class LocalizationPlan(Printed):
     """A calibrated run of localization."""
 
     problem: Problem

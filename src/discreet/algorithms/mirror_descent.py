@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from discreet.accounting import Budget, Event, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.promise import promise
 from discreet.algorithms.samplers import FullBatch
@@ -151,7 +151,7 @@ class MirrorDescent:
 
 
 @dataclass(frozen=True)
-class MirrorDescentPlan:
+class MirrorDescentPlan(Printed):
     """A calibrated run of noisy mirror descent."""
 
     problem: Problem

@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.averages import OUTPUTS
-from discreet.algorithms.base import Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, sealed
 from discreet.algorithms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
@@ -174,7 +174,7 @@ class NoisyGradient:
 
 
 @dataclass(frozen=True)
-class NoisyGradientPlan(GradientSetting):
+class NoisyGradientPlan(Printed, GradientSetting):
     """A calibrated run of noisy gradient descent."""
 
     def __post_init__(self) -> None:

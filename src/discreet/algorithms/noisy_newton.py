@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.promise import promise
 from discreet.checks import integer, one_of, positive
@@ -99,7 +99,7 @@ class NoisyNewton:
 
 
 @dataclass(frozen=True)
-class NoisyNewtonPlan:
+class NoisyNewtonPlan(Printed):
     """A calibrated run of noisy Newton steps."""
 
     problem: Problem

@@ -44,6 +44,7 @@ from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.base import (
     ENOUGH_ROWS,
     NOMINAL_ROWS,
+    Printed,
     Problem,
     Release,
     check_solvable,
@@ -192,7 +193,7 @@ def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
 
 
 @dataclass(frozen=True)
-class ObjectivePerturbationPlan:
+class ObjectivePerturbationPlan(Printed):
     """A calibrated run of objective perturbation."""
 
     problem: Problem

@@ -24,7 +24,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
-from discreet.algorithms.base import Plan, Problem, Release, sealed
+from discreet.algorithms.base import Plan, Printed, Problem, Release, sealed
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
@@ -48,7 +48,7 @@ class _Against:
 
 
 @dataclass(frozen=True)
-class OneAgainstRest:
+class OneAgainstRest(Printed):
     """Plans of equal cost, one for every class, and what they cost together."""
 
     each: Plan

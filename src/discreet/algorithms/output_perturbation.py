@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier, output_sensitivity
 from discreet.algorithms.base import (
+    Printed,
     Problem,
     Release,
     check_solvable,
@@ -110,7 +111,7 @@ class OutputPerturbation:
 
 
 @dataclass(frozen=True)
-class OutputPerturbationPlan:
+class OutputPerturbationPlan(Printed):
     """A calibrated run of output perturbation."""
 
     problem: Problem

@@ -30,6 +30,7 @@ from discreet.accounting.guarantee import LEAST_DELTA
 from discreet.algorithms.base import (
     Algorithm,
     Plan,
+    Printed,
     Problem,
     Release,
     norm_guess_of,
@@ -122,7 +123,7 @@ class Purification:
 
 
 @dataclass(frozen=True)
-class PurificationPlan:
+class PurificationPlan(Printed):
     """A calibrated run of purification."""
 
     problem: Problem

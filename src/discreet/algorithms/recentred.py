@@ -40,6 +40,7 @@ from discreet.accounting.gaussian import least
 from discreet.accounting.pld import chain_delta
 from discreet.accounting.utility import mean_squared_noise
 from discreet.algorithms.base import (
+    Printed,
     Problem,
     Release,
     check_solvable,
@@ -196,7 +197,7 @@ def calibrated(
 
 
 @dataclass(frozen=True)
-class RecentredPlan:
+class RecentredPlan(Printed):
     """Two calibrated runs of objective perturbation, the second about the first.
 
     ``length`` is how the length of the second weights is fitted, if it is.

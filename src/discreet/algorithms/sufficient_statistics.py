@@ -34,7 +34,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.base import Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
 from discreet.algorithms.minimize import minimise
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
@@ -114,7 +114,7 @@ class SufficientStatistics:
 
 
 @dataclass(frozen=True)
-class SufficientStatisticsPlan:
+class SufficientStatisticsPlan(Printed):
     """A calibrated run of noisy second moments."""
 
     problem: Problem

@@ -17,7 +17,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from discreet.accounting import Budget, Composed, Guarantee
-from discreet.algorithms.base import Algorithm, Plan, Problem, Release, sealed
+from discreet.algorithms.base import Algorithm, Plan, Printed, Problem, Release, sealed
 from discreet.algorithms.frank_wolfe_common import assumptions, rounded_rows
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.promise import promise
@@ -161,7 +161,7 @@ def _usual_noise(budget: Budget) -> str:
 
 
 @dataclass(frozen=True)
-class SupportSelectionPlan:
+class SupportSelectionPlan(Printed):
     """A calibrated choice of a support and a fit on it."""
 
     problem: Problem

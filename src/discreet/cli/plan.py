@@ -78,7 +78,6 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
     from discreet import Budget
-    from discreet.algorithms import describe
     from discreet.algorithms.one_against_rest import OneAgainstRest
     from discreet.cli.cautions import cautions
 
@@ -101,7 +100,7 @@ def run(args: argparse.Namespace) -> None:
     plan = model.plan(n_features, args.rows)
     # Printed at the end: a refusal on the way leaves no half of an answer.
     lines = [f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n"]
-    lines += [_described(describe(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
+    lines += [_described(str(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
     table = []
