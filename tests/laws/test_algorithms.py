@@ -67,6 +67,7 @@ def test_a_plan_is_made_and_printed_with_no_data(name: str, delta: float) -> Non
     assert made.guarantee.epsilon == 1.0
     assert made.guarantee.delta == delta
     text = str(made)
+    assert text.startswith("loss ")
     assert name in text
     assert "noise" in text
     assert made.expected_excess > 0
