@@ -18,7 +18,9 @@ def test_demo_writes_everything_it_says(folder, run):
     assert written == {"accuracy.png", "card.txt", "card.json", "model.json"}
     assert "column worst radius: 5 to 30" in (folder / "here" / "card.txt").read_text()
     card = json.loads((folder / "here" / "card.json").read_text())
-    assert card["guarantee"] == load(folder / "here" / "model.json").guarantee_.to_dict()
+    model = load(folder / "here" / "model.json")
+    assert card["guarantee"] == model.guarantee_.to_dict()
+    assert card["model"]["feature_names"] == list(model.feature_names_in_)
 
 
 def test_accuracy_approaches_the_non_private_model(folder, run):
