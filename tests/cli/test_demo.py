@@ -12,6 +12,7 @@ def test_demo_writes_everything_it_says(folder, run):
     assert code == 0
     assert err == ""
     assert "This data is public" in out
+    assert "median test accuracy   lowest and highest of 2 fits" in out
     assert "not private" in out
     assert "epsilon = 1, delta = 1e-05 per row" in out
     written = {path.name for path in (folder / "here").iterdir()}

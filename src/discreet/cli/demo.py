@@ -122,16 +122,16 @@ def run(args: argparse.Namespace) -> None:
         "This data is public, so showing accuracy on it costs nobody any privacy.\n"
         "Columns and ranges were picked with it in view; sensitive data allows no such look.\n"
     )
-    tell(f"{'epsilon':>12}  {'test accuracy':>13}   lowest and highest of {args.fits} fits")
+    tell(f"{'epsilon':>12}  median test accuracy   lowest and highest of {args.fits} fits")
     epsilons, scores, models = sorted(set(args.epsilon)), [], []
     for k, epsilon in enumerate(epsilons):
         fits = [fit(epsilon, k * args.fits + i) for i in range(args.fits)]
         scores.append([m.score(X_test, y_test) for m in fits])
         models.append(fits[0])
         low, high = min(scores[-1]), max(scores[-1])
-        tell(f"{epsilon:12g}  {median(scores[-1]):13.1%}   {low:.1%} to {high:.1%}")
-    tell(f"{'not private':>12}  {plain:13.1%}")
-    tell(f"{'guessing':>12}  {guessing:13.1%}   (always the larger class)\n")
+        tell(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
+    tell(f"{'not private':>12}  {plain:20.1%}")
+    tell(f"{'guessing':>12}  {guessing:20.1%}   (always the larger class)\n")
 
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
     tell(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")

@@ -101,7 +101,8 @@ def run(args: argparse.Namespace) -> None:
     )
     plan = model.plan(n_features, args.rows)
     # Printed at the end: a refusal on the way leaves no half of an answer.
-    lines = [f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n"]
+    columns = f"{n_features} feature{'s' * (n_features != 1)}"
+    lines = [f"{type(model).__name__}: {args.rows:,} rows, {columns}\n"]
     lines += [_described(describe(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
