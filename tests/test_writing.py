@@ -60,6 +60,14 @@ def test_what_may_not_be_written_is_not_replaced(tmp_path, monkeypatch) -> None:
     assert path.read_text() == "kept"
 
 
+@pytest.mark.parametrize("folder", ["nowhere", "file"])
+def test_a_failure_names_the_file_that_was_asked_for(tmp_path, folder: str) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / folder / "model.json"
+    with pytest.raises(OSError, match=r"model\.json"):
+        write_json(path, {})
+
+
 def test_a_value_without_a_form_leaves_what_was_there(tmp_path) -> None:
     path = tmp_path / "model.json"
     write_json(path, {"weights": [1.5]})

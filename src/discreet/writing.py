@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -35,8 +35,11 @@ def replacing(path: Path) -> Iterator[TextIO]:
                 shutil.copymode(place, part)
             yield file
         part.replace(place)
-    except BaseException:
-        part.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # not there, nor perhaps its folder
+            part.unlink()
+        if isinstance(error, OSError) and error.filename == str(part):
+            error.filename = str(path)  # the name that was asked for
         raise
 
 

@@ -799,7 +799,7 @@ def test_refusals() -> None:
         FrankWolfe().plan(problem(regularizer=Ridge(strength=1.0)), BUDGET)
     with pytest.raises(Incompatible, match="ridge"):
         FrankWolfe(strength=1.0).plan(problem(), BUDGET)
-    with pytest.raises(Incompatible, match="corners"):
+    with pytest.raises(Incompatible, match=r"corners\. Use the loss 'huberised-hinge'"):
         FrankWolfe().plan(problem(Hinge(), bounds=BINARY), BUDGET)
     with pytest.raises(Incompatible, match="bounded set"):
         FrankWolfe().plan(problem(constraint=Box(low=0.0, high=math.inf)), BUDGET)

@@ -365,12 +365,12 @@ def test_pure_noise_names_its_rule_and_proof() -> None:
 
 def test_refusals() -> None:
     budget = Budget(1.0, 1e-5)
-    with pytest.raises(Incompatible, match="smooth loss"):
+    with pytest.raises(Incompatible, match=r"smooth loss.* Use the loss 'huberised-hinge', which"):
         ObjectivePerturbation().plan(problem(Hinge()), budget)
-    with pytest.raises(MissingBound, match="unbounded"):
+    with pytest.raises(MissingBound, match=r"unbounded.* Bound .*L2Ball\(.* or .*Clipped\(loss="):
         ObjectivePerturbation().plan(problem(Squared(), bounds=REAL), budget)
     vectors = problem(EuclideanDistance(dim=2), n_features=1, bounds=Bounds(row_norm=1.0))
-    with pytest.raises(Incompatible, match="smooth loss"):
+    with pytest.raises(Incompatible, match=r"smooth loss.* Use noisy-gradient"):
         ObjectivePerturbation().plan(vectors, budget)
     with pytest.raises(Incompatible, match="logistic"):
         ObjectivePerturbation(mode="logistic").plan(problem(Huber(), bounds=REAL), budget)
@@ -380,6 +380,8 @@ def test_refusals() -> None:
         )
     with pytest.raises(InvalidParameter, match="mode"):
         ObjectivePerturbation(mode="sharpest").plan(problem(), budget)
+    with pytest.raises(InvalidParameter, match="mode with delta = 0 must be one of 'auto', "):
+        ObjectivePerturbation(mode="sharp").plan(problem(), Budget(1.0))
 
 
 def test_the_shape_of_the_data_must_match_the_plan() -> None:

@@ -15,7 +15,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Squared
 from discreet.noise import Seeded, permutation
-from discreet.regularizers import Ridge
+from discreet.regularizers import L1, Ridge
 from discreet.sets import Box, L2Ball, VertexPolytope
 from discreet.types import Bounds
 
@@ -210,7 +210,7 @@ def test_bolt_on_refusals() -> None:
     budget = Budget(1.0, 1e-5)
     with pytest.raises(Incompatible, match="public number of rows"):
         BoltOn().plan(problem(neighbours="add-remove"), budget)
-    with pytest.raises(Incompatible, match="smooth loss"):
+    with pytest.raises(Incompatible, match=r"smooth loss.* Use the loss 'huberised-hinge'"):
         BoltOn().plan(problem(loss=Hinge(), n_rows=100), budget)
     with pytest.raises(Incompatible, match="at most 2/beta"):
         BoltOn(step=9.0).plan(problem(n_rows=100), budget)
@@ -218,6 +218,8 @@ def test_bolt_on_refusals() -> None:
         BoltOn(step=0.1, strength=1.0).plan(problem(n_rows=100), budget)
     with pytest.raises(Incompatible, match="regularizer empty"):
         BoltOn().plan(problem(regularizer=Ridge(strength=1.0), n_rows=100), budget)
+    with pytest.raises(Incompatible, match="For an l1 or another penalty use objective-perturb"):
+        BoltOn().plan(problem(regularizer=L1(strength=1.0), n_rows=100), budget)
     with pytest.raises(Incompatible, match="batch"):
         BoltOn(batch=50).plan(problem(n_rows=10), budget)
 

@@ -12,13 +12,16 @@ def test_demo_writes_everything_it_says(folder, run):
     assert code == 0
     assert err == ""
     assert "This data is public" in out
+    assert "median test accuracy   lowest and highest of 2 fits" in out
     assert "not private" in out
     assert "epsilon = 1, delta = 1e-05 per row" in out
     written = {path.name for path in (folder / "here").iterdir()}
     assert written == {"accuracy.png", "card.txt", "card.json", "model.json"}
     assert "column worst radius: 5 to 30" in (folder / "here" / "card.txt").read_text()
     card = json.loads((folder / "here" / "card.json").read_text())
-    assert card["guarantee"] == load(folder / "here" / "model.json").guarantee_.to_dict()
+    model = load(folder / "here" / "model.json")
+    assert card["guarantee"] == model.guarantee_.to_dict()
+    assert card["model"]["feature_names"] == list(model.feature_names_in_)
 
 
 def test_accuracy_approaches_the_non_private_model(folder, run):

@@ -272,7 +272,7 @@ def test_a_cell_may_be_too_long(folder, run, rows):
     [
         ("discreet.cli.table.read_blocks", "no model was written. If rows had been read", False),
         ("discreet.PrivateLogisticRegression.fit", "no model was written. If rows", False),
-        ("discreet.cli.fit.write_json", "model.json may not have been written, and", False),
+        ("discreet.cli.fit.write_model", "model.json may not have been written, and", False),
         ("discreet.report.card_text", "the model is in model.json, and the budget is", True),
     ],
 )

@@ -1,6 +1,8 @@
 """What is written: never over what is read, and only where it can be written."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,34 @@ def test_devices_are_written_to_and_not_replaced():
     check_outputs(null, null, inputs=(null,))
     write_json(null, {})
     assert not null.is_file()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{FIT} --out new.json", ""),
+        ("card model.json", ""),
+        ("plan --rows 99 --features 2 --epsilon 1 --row-norm 1", ""),
+        (f"{FIT} --out /dev/stdout", "/dev/stdout may not have been written, and the budget is"),
+        (f"{FIT} --out new.json --card /dev/stdout", "the model is in new.json, and the budget is"),
+        ("predict model.json data.csv --out /dev/stdout", "the command did not finish"),
+    ],
+)
+def test_a_reader_that_left_takes_no_more_than_what_was_for_it(fitted, line, said):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *line.split()],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(theirs)
+    assert done.returncode == bool(said)
+    assert done.stderr.startswith(f"discreet: nobody reads the output: {said}" if said else "")
+    assert done.stderr.count("\n") == bool(said)
+    assert (fitted / "new.json").exists() == ("new.json" in line)
 
 
 def test_failed_predictions_leave_what_was_there(fitted, run, rows):

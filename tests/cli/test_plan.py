@@ -53,6 +53,8 @@ def test_without_a_bound_of_its_own_a_plan_shows_the_second_best(run):
     assert "(+) what objective perturbation would promise" in out
     _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1 --delta 0")
     assert "(+)" not in out
+    _, out, _ = run("plan --rows 2000 --features 1 --epsilon 1 --row-norm 1 --delta 0")
+    assert "2,000 rows, 1 feature\n" in out
 
 
 def test_schema_gives_the_bounds(folder, run):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discreet import Bounds, Guarantee, PrivateRidge, load
@@ -27,16 +28,40 @@ def predictions(path):
         return list(csv.reader(file))
 
 
+def encoded(rows):
+    X = [[float(r[1]), float(r[2]), r[3] == "office", r[3] == "field"] for r in rows[1:]]
+    return pd.DataFrame(X, columns=["age", "hours", "job=office", "job=field"])
+
+
 def test_predictions_equal_the_estimators(fitted, run, rows):
     code, _, _ = run("predict model.json data.csv --out p.csv --proba")
     assert code == 0
     header, *lines = predictions(fitted / "p.csv")
     assert header == ["rich", "p(no)", "p(yes)"]
-    X = [[float(r[1]), float(r[2]), r[3] == "office", r[3] == "field"] for r in rows[1:]]
+    X = encoded(rows)
     model = load("model.json")
     assert [line[0] for line in lines] == model.predict(X).tolist()
     shown = np.array([line[1:] for line in lines], dtype=float)
     np.testing.assert_array_equal(shown, model.predict_proba(X))
+
+
+def test_features_are_named_by_the_schema(fitted, run, rows):
+    model, X = load("model.json"), encoded(rows)
+    assert list(model.feature_names_in_) == list(X)
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(X[["hours", "age", "job=office", "job=field"]])
+    card = json.loads(run("card model.json --json")[1])
+    assert card["model"]["feature_names"] == list(X)
+
+
+def test_files_without_names_are_read_as_before(fitted, run):
+    assert run("predict model.json data.csv --out p.csv")[0] == 0
+    content = json.loads((fitted / "model.json").read_text())
+    del content["model"]["feature_names_in_"]
+    (fitted / "model.json").write_text(json.dumps(content))
+    assert run("predict model.json data.csv --out q.csv")[0] == 0
+    assert predictions(fitted / "q.csv") == predictions(fitted / "p.csv")
+    assert run("card model.json")[0] == 0
 
 
 def test_new_rows_need_no_target_and_columns_in_any_order(fitted, run, rows):
@@ -206,6 +231,7 @@ def changed(**values):
         changed(target="job"),  # as many features, but others
         lambda content: {k: v for k, v in content.items() if k != "target"},
         lambda content: content | {"schema": content["schema"] | {"colour": "red"}},
+        lambda content: json.loads(json.dumps(content).replace("job=field", "job=other")),
     ],
 )
 @pytest.mark.parametrize("line", ["card model.json", "predict model.json data.csv --out p.csv"])

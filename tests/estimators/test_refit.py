@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 import discreet
 from discreet import (
@@ -22,7 +22,7 @@ from discreet import (
     PrivateStreamClassifier,
     PrivateStreamRegressor,
 )
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidParameter
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1, 2))
 RNG = np.random.default_rng(3)
@@ -65,6 +65,13 @@ def test_a_refused_refit_leaves_no_mixture(kind: type) -> None:
     if hasattr(model, "predict"):
         with pytest.raises(NotFittedError):
             model.predict(X)
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_weights_of_rows_are_refused_in_words(kind: type) -> None:
+    with pytest.raises(InvalidParameter, match=f"{kind.__name__} takes no sample_weight: every"):
+        made(kind).fit(X, Y, sample_weight=np.ones(60))
+    assert not has_fit_parameter(made(kind), "sample_weight")
 
 
 @pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)

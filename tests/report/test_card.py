@@ -95,6 +95,8 @@ def test_model_card_holds_public_facts_only():
     assert card["model"]["estimator"] == "PrivateRidge"
     text = render(card)
     assert "every feature: 0 to 1" in text
+    assert ", 2 features\n" in text
+    assert ", 1 feature\n" in card_text(model.fit(X[:, :1], X[:, 0]))
     assert "label: 0, 2" in text
     assert str(secret) not in text + json.dumps(card)
 

@@ -223,9 +223,20 @@ def check_solvable(problem: Problem, algorithm: str) -> None:
     if not math.isfinite(problem.terms.smoothness):
         raise Incompatible(
             f"{algorithm} needs a smooth loss to certify its minimiser; {problem.loss.name!r} "
-            "has corners. Use its smoothed form."
+            f"has corners. {instead_of(problem.loss)}"
         )
     combined_prox(problem.regularizer, problem.constraint)
+
+
+def instead_of(loss: Loss) -> str:
+    """Say what to use instead of a loss with corners.
+
+    >>> from discreet.losses import Absolute
+    >>> instead_of(Absolute())
+    "Use the loss 'huber', which rounds them, or noisy-gradient, which needs no smoothness."
+    """
+    rounded = f"the loss {loss.smoothed!r}, which rounds them, or " if loss.smoothed else ""
+    return f"Use {rounded}noisy-gradient, which needs no smoothness."
 
 
 def norm_guess_of(problem: Problem, given: float | None) -> float:

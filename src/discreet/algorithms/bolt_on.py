@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, instead_of, norm_guess_of, sealed
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.checks import integer, nonnegative, positive
@@ -89,12 +89,13 @@ class BoltOn:
             )
         if not math.isfinite(problem.terms.smoothness):
             raise Incompatible(
-                f"bolt-on needs a smooth loss: a step on {problem.loss.name!r} can move "
-                "neighbouring runs apart. Use a smoothed loss."
+                f"bolt-on needs a smooth loss: a step on {problem.loss.name!r}, which has corners, "
+                f"can move neighbouring runs apart. {instead_of(problem.loss)}"
             )
         if not problem.regularizer.smooth or problem.regularizer.strong_convexity > 0:
             raise Incompatible(
-                "bolt-on takes its ridge term as strength=...; leave the regularizer empty."
+                "bolt-on fits no penalty but a ridge, which is given as strength=...; leave the "
+                "regularizer empty. For an l1 or another penalty use objective-perturbation."
             )
         # privacy: refuses projections whose rounding has no bound
         combined_prox(problem.regularizer, problem.constraint)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from discreet.accounting import Budget
-from discreet.algorithms.base import Problem, norm_guess_of
+from discreet.algorithms.base import Problem, instead_of, norm_guess_of
 from discreet.algorithms.frank_wolfe_common import MOST_STEPS, NAME, largest_entry
 from discreet.algorithms.frank_wolfe_gaussian import GaussianFrankWolfePlan
 from discreet.algorithms.frank_wolfe_polytope import FrankWolfePlan
@@ -143,8 +143,8 @@ class FrankWolfe:
         ).smoothness
         if not math.isfinite(smoothness):
             raise Incompatible(
-                f"frank-wolfe needs a smooth loss; {problem.loss.name!r} has corners. Use its "
-                "smoothed form."
+                f"frank-wolfe needs a smooth loss; {problem.loss.name!r} has corners. "
+                f"{instead_of(problem.loss)}"
             )
 
     def _counted(self, draft: AnyPlan) -> AnyPlan:

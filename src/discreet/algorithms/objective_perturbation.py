@@ -165,10 +165,12 @@ class ObjectivePerturbation:
 
     def calibration(self, problem: Problem, budget: Budget) -> str:
         """Return the name of the rule that sets the noise."""
-        terms = problem.terms
+        terms, gaussian = problem.terms, budget.delta > 0
         if self.mode != "auto":
-            return one_of("mode", self.mode, MODES if budget.delta > 0 else GAMMA_MODES)
-        return best_mode(terms, problem.neighbours) if budget.delta > 0 else best_gamma_mode(terms)
+            kind = "with delta > 0" if gaussian else "with delta = 0"
+            modes = ("auto", *(MODES if gaussian else GAMMA_MODES))
+            return one_of(f"mode {kind}", self.mode, modes)
+        return best_mode(terms, problem.neighbours) if gaussian else best_gamma_mode(terms)
 
 
 class Perturbed(Protocol):

@@ -69,8 +69,15 @@ class OneAgainstRest(Printed):
     @property
     def guarantee(self) -> Guarantee:
         """What all fits guarantee together."""
-        epsilon, delta = self.budget.epsilon, self.budget.delta
-        return replace(self.each.guarantee, epsilon=epsilon, delta=delta, event=self.event)
+        each = self.each.guarantee
+        return replace(
+            each,
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            event=self.event,
+            theorem=f"composition of {self.fits} fits, one class against the rest, each by: "
+            + each.theorem,
+        )
 
     @property
     def expected_excess(self) -> float:

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, say
+from discreet.cli.files import check_outputs, say, tell, write_model
 from discreet.cli.fit import _read
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
 from discreet.types import Bounds
-from discreet.writing import write_json, write_text
+from discreet.writing import write_text
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
@@ -172,15 +172,13 @@ def run(args: argparse.Namespace) -> None:
         if blanks:
             model.estimator_.set_params(neighbours="zero-out", n_rows=None)
         args.interrupted = f"{args.out} may not have been written. Count --max-epsilon as spent."
-        declared = schema.to_dict()
-        _write(args.out, model, {"schema": declared, "target": args.target})
+        _write(args.out, model, schema, args.target)
         args.interrupted = f"the model is in {args.out}; its guarantee says what was spent."
         progress(f"model written to {args.out}")
         if args.card is not None:
-            write_text(args.card, card_text(model.estimator_, schema=declared))
+            write_text(args.card, card_text(model.estimator_, schema=schema.to_dict()))
             progress(f"card written to {args.card}")
-    print(model.summary_)
-    print(model.guarantee_)
+    tell(f"{model.summary_}\n{model.guarantee_}")
     if args.plot is not None:
         path_plot(args.plot, model)
         progress(f"path drawn in {args.plot}")
@@ -220,11 +218,11 @@ def check_model(model: Any, bounds: Bounds) -> None:
     )
 
 
-def _write(path: Path, model: Any, declared: dict[str, Any]) -> None:
+def _write(path: Path, model: Any, schema: Schema, target: str) -> None:
     fitted = model.estimator_
     fitted.guarantee_ = model.guarantee_
     run = {"summary": model.summary_, "steps": [vars(s) for s in model.outcome_.steps]}
-    write_json(path, fitted.to_dict() | declared | {"accuracy_first": run})
+    write_model(path, fitted, schema, target, accuracy_first=run)
 
 
 _OPTIONS = {

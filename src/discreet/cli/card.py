@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, read_model, say
+from discreet.cli.files import check_outputs, read_model, say, tell
 from discreet.writing import write_text
 
 _EPILOG = """\
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     card = card_dict(model, schema=declared, date=args.date)
     text = json.dumps(card, indent=1) + "\n" if args.json else render(card)
     if args.out is None:
-        print(text, end="")
+        tell(text, end="")
     else:
         write_text(args.out, text)
         say(f"card written to {args.out}")

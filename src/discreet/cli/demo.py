@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from discreet.cli.files import say
+from discreet.cli.files import say, tell, write_model
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidParameter
@@ -117,27 +117,26 @@ def run(args: argparse.Namespace) -> None:
         )
         return model.fit(X, y)
 
-    print(
+    tell(
         f"Breast cancer: {len(X)} rows to fit, {len(X_test)} to test, {len(RANGES)} features.\n"
         "This data is public, so showing accuracy on it costs nobody any privacy.\n"
         "Columns and ranges were picked with it in view; sensitive data allows no such look.\n"
     )
-    print(f"{'epsilon':>12}  {'test accuracy':>13}   lowest and highest of {args.fits} fits")
+    tell(f"{'epsilon':>12}  median test accuracy   lowest and highest of {args.fits} fits")
     epsilons, scores, models = sorted(set(args.epsilon)), [], []
     for k, epsilon in enumerate(epsilons):
         fits = [fit(epsilon, k * args.fits + i) for i in range(args.fits)]
         scores.append([m.score(X_test, y_test) for m in fits])
         models.append(fits[0])
         low, high = min(scores[-1]), max(scores[-1])
-        print(f"{epsilon:12g}  {median(scores[-1]):13.1%}   {low:.1%} to {high:.1%}", flush=True)
-    print(f"{'not private':>12}  {plain:13.1%}")
-    print(f"{'guessing':>12}  {guessing:13.1%}   (always the larger class)\n")
+        tell(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
+    tell(f"{'not private':>12}  {plain:20.1%}")
+    tell(f"{'guessing':>12}  {guessing:20.1%}   (always the larger class)\n")
 
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
-    print(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
-    declared = SCHEMA.to_dict()
-    card = card_dict(shown, schema=declared)
-    write_json(args.out / "model.json", shown.to_dict() | {"schema": declared, "target": TARGET})
+    tell(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
+    write_model(args.out / "model.json", shown, SCHEMA, TARGET)
+    card = card_dict(shown, schema=SCHEMA.to_dict())
     write_json(args.out / "card.json", card)
     write_text(args.out / "card.txt", render(card))
     written = ["model.json", "card.txt", "card.json"]
@@ -155,4 +154,4 @@ def run(args: argparse.Namespace) -> None:
         written.insert(0, "accuracy.png")
     except DiscreetError as absent:
         say(str(absent))
-    print(f"Written to {args.out}: {', '.join(written)}")
+    tell(f"Written to {args.out}: {', '.join(written)}")

@@ -11,16 +11,27 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
 from discreet.types import Bounds
-from discreet.writing import special
+from discreet.writing import special, write_json
 
 
 def say(message: str) -> None:
     """Print one line of progress on stderr."""
     with suppress(BrokenPipeError):  # no model is given up because nobody watches
         print(message, file=sys.stderr, flush=True)
+
+
+def tell(text: str, end: str = "\n") -> None:
+    """Print a result on stdout, as far as it is read: files are written and count without it."""
+    try:
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        # The reader left, as head does. What is still held back would fail again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> None:
@@ -72,6 +83,12 @@ def _same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
+def write_model(path: Path, model: Any, schema: Schema, target: str, **more: Any) -> None:
+    """Name the features of a fitted model by its schema, and write both."""
+    model.feature_names_in_ = np.array(schema.names(target), dtype=object)
+    write_json(path, model.to_dict() | {"schema": schema.to_dict(), "target": target} | more)
+
+
 def read_model(path: Path) -> tuple[Any, Schema | None, str]:
     """Return the model in a file, with its schema and target if it was fitted from a CSV."""
     from discreet.estimators.persistence import DAMAGED, load
@@ -91,8 +108,11 @@ def read_model(path: Path) -> tuple[Any, Schema | None, str]:
     try:
         declared = Schema.from_dict(schema)
         bounds, own = declared.bounds(target), Bounds.of(model.bounds)
+        names = declared.names(target)
     except DiscreetError:  # its advice is for those who write a schema
         raise InvalidData(f"{path}: {DAMAGED}") from None
     if (bounds.features, bounds.label, bounds.classes) != (own.features, own.label, own.classes):
+        raise InvalidData(f"{path}: {DAMAGED}")
+    if list(getattr(model, "feature_names_in_", names)) != names:  # older files hold none
         raise InvalidData(f"{path}: {DAMAGED}")
     return model, declared, target

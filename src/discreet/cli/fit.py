@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, say
+from discreet.cli.files import check_outputs, say, tell, write_model
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidData
-from discreet.writing import write_json, write_text
+from discreet.writing import write_text
 
 SCHEMA_EXAMPLE = """\
 neighbours = "zero-out"   # or "replace-one", "add-remove" (then also n_rows = ...)
@@ -101,15 +101,14 @@ def run(args: argparse.Namespace) -> None:
         _fit_without_blanks(model, X, y, total)
     else:
         model.fit(X, y)
-    declared = schema.to_dict()
     args.interrupted = f"{args.out} may not have been written, and the budget is spent."
-    write_json(args.out, model.to_dict() | {"schema": declared, "target": args.target})
+    write_model(args.out, model, schema, args.target)
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     if args.card is not None:
-        write_text(args.card, card_text(model, schema=declared))
+        write_text(args.card, card_text(model, schema=schema.to_dict()))
         progress(f"card written to {args.card}")
-    print(model.guarantee_)
+    tell(str(model.guarantee_))
 
 
 def _read(path: Path, schema: Schema, target: str, progress: Any) -> tuple[Any, Any, int]:

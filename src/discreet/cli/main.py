@@ -57,13 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakBudget)  # said as a caution
             arguments.run(arguments)
-        sys.stdout.flush()
     except SystemExit as leave:
         return int(leave.code or 0)
-    except BrokenPipeError:
-        # The reader of our output left, as head does; nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except BrokenPipeError:  # of a file such as /dev/stdout
+        return _fail(f"nobody reads the output: {arguments.interrupted}")
     except KeyboardInterrupt:
         return _fail(f"interrupted: {arguments.interrupted}", 130)
     except DiscreetError as error:

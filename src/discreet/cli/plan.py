@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.checks import integer, moderate, row_count, weight_count
+from discreet.cli.files import tell
 from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget
 from discreet.cli.schema import Categorical, Schema
@@ -99,7 +100,8 @@ def run(args: argparse.Namespace) -> None:
     )
     plan = model.plan(n_features, args.rows)
     # Printed at the end: a refusal on the way leaves no half of an answer.
-    lines = [f"{type(model).__name__}: {args.rows:,} rows, {n_features} features\n"]
+    columns = f"{n_features} feature{'s' * (n_features != 1)}"
+    lines = [f"{type(model).__name__}: {args.rows:,} rows, {columns}\n"]
     lines += [_described(str(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
@@ -125,7 +127,7 @@ def run(args: argparse.Namespace) -> None:
             "of them."
         )
     lines += [f"\n{caution}" for caution in cautions(budget, args.rows)]
-    print("\n".join(lines))
+    tell("\n".join(lines))
 
 
 def _described(text: str, model: Any, plan: Any, n_features: int) -> str:
@@ -181,7 +183,7 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
         schema = Schema.read(args.schema)
         bounds = schema.bounds(args.target)
         classes = isinstance(schema.column(args.target), Categorical)
-        width = sum(len(c.names) for c in schema.features(args.target))
+        width = len(schema.names(args.target))
         neighbours = args.neighbours or schema.neighbours
         if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):
             raise Incompatible(

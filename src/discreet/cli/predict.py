@@ -53,6 +53,8 @@ def run(args: argparse.Namespace) -> None:
         )
     if args.proba and not hasattr(model, "predict_proba"):
         raise Incompatible("This model gives no probabilities; logistic models do.")
+    # Rows are encoded by the schema: their order is right, and they carry no names to compare.
+    vars(model).pop("feature_names_in_", None)
     header = [target]
     if args.proba:
         header += [f"p({c})" for c in model.classes_]

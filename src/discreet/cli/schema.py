@@ -212,6 +212,15 @@ class Schema:
             )
         return found
 
+    def names(self, target: str) -> list[str]:
+        """Return the names of the encoded features, in their order.
+
+        >>> columns = {"job": {"categories": ["none", "other"]}, "age": {"range": [0, 100]}}
+        >>> Schema.from_dict({"columns": columns}).names("age")
+        ['job=none', 'job=other']
+        """
+        return [name for column in self.features(target) for name in column.names]
+
     def bounds(self, target: str) -> Bounds:
         """Return what the schema declares about encoded rows."""
         features, label = self.features(target), self.column(target)

@@ -45,9 +45,10 @@ class PrivateLogisticRegression(_Classifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from discreet import Bounds, PrivateLogisticRegression
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> bounds = Bounds(features=[(0, 4 * h) for h in [9] * 30], classes=(0, 1))
-    >>> model = PrivateLogisticRegression(epsilon=1.0, delta=1e-6, bounds=bounds).fit(X, y)
-    >>> model.guarantee_.epsilon
+    >>> ranges = [(5, 30), (10, 40)]  # declared for radius and texture; never computed from X
+    >>> bounds = Bounds(features=ranges, classes=(0, 1))
+    >>> model = PrivateLogisticRegression(epsilon=1.0, delta=1e-5, bounds=bounds)
+    >>> model.fit(X[:, [20, 21]], y).guarantee_.epsilon
     1.0
     """
 

@@ -50,6 +50,12 @@ def whole(fit: Fit) -> Fit:
     @wraps(fit)
     def fitted(self: Seedless, *args: Any, **kwargs: Any) -> Any:
         try:
+            # No argument of a fit: scikit-learn would take it for a promise to use weights.
+            if kwargs.pop("sample_weight", None) is not None:
+                raise InvalidParameter(
+                    f"{type(self).__name__} takes no sample_weight: every row counts once, and "
+                    "noise is scaled to that. Leave it out."
+                )
             # privacy: whether some sum overflows or underflows is a fact about the rows.
             with np.errstate(all="ignore"):
                 return fit(self, *args, **kwargs)

@@ -52,8 +52,8 @@ _UNLIKE = (
 
 # scikit-learn's checks ask for the words after the colon, and the shape may count secret rows.
 _NO_COLUMN = (
-    "X has no columns, and how many rows is not told: 0 feature(s) (shape=(, 0)) while a minimum "
-    "of 1 is required. Pass at least one column."
+    "X has no columns. Pass at least one. As scikit-learn says it, with the number of rows left "
+    "out: 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
 )
 
 _GISTS = {
@@ -88,8 +88,9 @@ _TEXT = {
 _BYTES = "y holds bytes, and labels are text or numbers. Decode them, as label.decode() does."
 # In words that scikit-learn's checks look for.
 _OBJECTS = (
-    "Every cell of an argument must be a real number, not a string, an interval or another object. "
-    "Pass an array or a data frame of numbers."
+    "Every cell of an argument must be a real number, not a string, a missing value such as NA, an "
+    "interval or another object. Pass an array or a data frame of numbers, with missing values "
+    "filled by a fixed rule."
 )
 _LAZY = "{0} is a LazyFrame, whose rows are not there yet. Pass {0}.collect()."
 _MATRIX = "{0} is an np.matrix, which scikit-learn does not take. Pass np.asarray({0})."

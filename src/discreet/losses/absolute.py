@@ -33,6 +33,7 @@ class Absolute(Loss):
     """
 
     name: ClassVar[str] = "absolute"
+    smoothed: ClassVar[str | None] = "huber"
     target: ClassVar[Target] = "real"
 
     def value(self, z: Array, y: Array) -> Array:

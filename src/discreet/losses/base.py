@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -127,6 +127,9 @@ class Loss(ABC):
     def target(self) -> Target:
         """How labels are encoded."""
 
+    smoothed: ClassVar[str | None] = None
+    """The name of the loss that rounds the corners of this one, if there is one."""
+
     @property
     def outputs(self) -> int:
         """The number of columns of ``z``."""
@@ -211,9 +214,11 @@ class Loss(ABC):
         first = positive("weight", weight) * positive("row_norm", row_norm)
         second, most = first * row_norm, weight * clip
         if math.isinf(min(most, first * r.lipschitz)):
+            clipped = ", or its gradient, as Clipped(loss=..., clip=...) does"
             raise MissingBound(
                 f"The gradient of the {self.name} loss is unbounded here, and noise is scaled to "
-                "its bound. Declare bounds.label and constrain the weights, or clip gradients."
+                "its bound. Bound the weights, as constraint=L2Ball(radius=...) does"
+                f"{clipped if self.outputs == 1 else ''}."
             )
         return LossTerms(
             lipschitz=min(most, first * r.lipschitz),

@@ -41,6 +41,7 @@ class Hinge(Loss):
     """
 
     name: ClassVar[str] = "hinge"
+    smoothed: ClassVar[str | None] = "huberised-hinge"
     target: ClassVar[Target] = "sign"
 
     def value(self, z: Array, y: Array) -> Array:

@@ -42,6 +42,7 @@ class Quantile(Loss):
 
     quantile: float = 0.5
     name: ClassVar[str] = "quantile"
+    smoothed: ClassVar[str | None] = "smoothed-quantile"
     target: ClassVar[Target] = "real"
 
     def __post_init__(self) -> None:

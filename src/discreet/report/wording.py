@@ -57,8 +57,10 @@ def _budget(promise: Mapping[str, Any]) -> str:
 
 
 def _title(model: Mapping[str, Any]) -> str:
+    count = model["n_features"]
+    features = f"{count} feature{'s' * (count != 1)}"
     classes = f", {model['n_classes']} classes" if "n_classes" in model else ""
-    return f"{model['estimator']} by {model['algorithm']}, {model['n_features']} features{classes}"
+    return f"{model['estimator']} by {model['algorithm']}, {features}{classes}"
 
 
 def _promise(card: Mapping[str, Any]) -> list[str]:
