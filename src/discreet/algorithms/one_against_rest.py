@@ -24,7 +24,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
-from discreet.algorithms.base import Plan, Problem, Release, sealed
+from discreet.algorithms.base import Plan, Problem, Release, checked, sealed
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
@@ -83,6 +83,7 @@ class OneAgainstRest:
         name = {"algorithm": facts.pop("algorithm")}
         return name | {"fits, one class against the rest": self.fits} | facts
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Fit every class against the rest; one column of weights each."""
         columns = [self.each.run(_Against(source, k), random).weights for k in range(self.fits)]

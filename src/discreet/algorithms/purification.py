@@ -32,6 +32,7 @@ from discreet.algorithms.base import (
     Plan,
     Problem,
     Release,
+    checked,
     norm_guess_of,
     sealed,
 )
@@ -181,6 +182,7 @@ class PurificationPlan:
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Run the inner algorithm, mix, and add noise."""
         step = self.noise.grid.step
