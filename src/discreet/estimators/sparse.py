@@ -206,7 +206,8 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
     radius
         Of the scored selectors: norm of the weights considered.
     alpha
-        Ridge strength of the fit on the sum scale; None lets the plan choose.
+        Ridge strength of the fit on the sum scale, in the scaled domain; None lets
+        the plan choose.
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly.{GUESS}{FITTED}
