@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from discreet import (
     PrivateSparseRegression,
     PrivateStreamClassifier,
     PrivateStreamRegressor,
+    TooFewRows,
     UndeclaredBounds,
 )
 from discreet.errors import InvalidParameter
@@ -129,3 +131,45 @@ def test_weights_that_no_row_can_have_are_refused(kind: type) -> None:
         model.plan(2, N)
     with pytest.raises(InvalidParameter, match=r"bounds\.weight must be 1"):
         model.fit(X, Y)
+
+
+# Too few rows.
+
+
+@pytest.mark.parametrize("kind", DENSE)
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.filterwarnings("default::discreet.errors.TooFewRows")
+def test_too_few_rows_are_warned_of_by_public_facts(kind: type, delta: float) -> None:
+    few: Any = kind(epsilon=0.01, delta=delta, bounds=BOUNDS, random_state=0)
+    with pytest.warns(TooFewRows, match=f"{kind.__name__}: the rows are too few") as caught:
+        few.plan(2, 5)
+    assert [w.filename for w in caught] == [__file__]
+    said = []
+    for rows, labels in ((X[:5], Y[:5]), (0 * X[:5], 0 * Y[:5])):
+        with pytest.warns(TooFewRows) as caught:
+            few.fit(rows, labels)
+        said.append([str(w.message) for w in caught])
+    assert said[0] == said[1]
+    assert len(said[0]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(bounds=BOUNDS, delta=delta).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", DENSE)
+@pytest.mark.filterwarnings("default::discreet.errors.TooFewRows")
+def test_rows_are_too_few_as_declared_where_their_number_is_secret(kind: type) -> None:
+    model: Any = kind(epsilon=0.2, bounds=BOUNDS, neighbours="add-remove", n_rows=5)
+    with pytest.warns(TooFewRows):
+        model.fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(n_rows=N).fit(X[:2], Y[:2])
+
+
+@pytest.mark.parametrize("kind", SPARSE + STREAMS)
+@pytest.mark.filterwarnings("default::discreet.errors.TooFewRows")
+def test_few_rows_pass_where_noise_does_not_grow_with_weights_or_more_may_come(kind: type) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(epsilon=0.1, bounds=BOUNDS).plan(1000, N)

@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
+from discreet.algorithms.base import rows_remark
 from discreet.algorithms.one_against_rest import one_against_rest
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
-from discreet.errors import InvalidParameter, WeakBudget
+from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
 from discreet.types import Array, Bounds, Neighbours
@@ -102,6 +103,8 @@ class PrivateEstimator(Fitted, Portable):
     random_state: Any = None
 
     _labels: ClassVar[str]
+    _drowns: ClassVar[bool] = True
+    """Whether noise grows with the number of weights, so that few rows drown in it."""
 
     # From configuration to a plan: no data here.
 
@@ -152,6 +155,9 @@ class PrivateEstimator(Fitted, Portable):
     def _planned(self, problem: Problem, fits: int = 1) -> Plan:
         """Return the plan of one fit, or of one for every class."""
         budget = self._budget()
+        remark = rows_remark(problem, budget) if self._drowns else None
+        if remark is not None:
+            warn_caller(f"{type(self).__name__}: {remark}", TooFewRows)
         if fits == 1:
             return self._plan(problem, budget)
         return one_against_rest(lambda part: self._plan(problem, part), budget, fits)

@@ -43,6 +43,8 @@ class NoStableSupport(UserWarning):
 class SparseModel(LinearModel):
     """Common ground of sparse models; not used directly."""
 
+    _drowns = False  # noise grows with the logarithm of the number of features
+
     def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:
         declared = replace(bounds, features=DEFAULT_FEATURE)
         return declared, f"features (every feature is clipped to {DEFAULT_FEATURE})"

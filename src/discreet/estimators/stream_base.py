@@ -58,6 +58,8 @@ class Flowing:
 class PrivateStream(Flowing, LinearModel):
     """What both stream estimators share; not used directly."""
 
+    _drowns = False  # more rows may come
+
     strategy: str = "blt"
     batch_size: int | None = None
     passes: int = 1
