@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
-    from discreet.errors import WeakBudget
+    from discreet.errors import TooFewRows, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
         PrivateElasticNet,
@@ -52,6 +52,7 @@ __all__ = [
     "PrivateSparseRegression",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
+    "TooFewRows",
     "UndeclaredBounds",
     "WeakBudget",
     "load",
@@ -61,6 +62,7 @@ _HOMES = {
     "Bounds": "types",
     "Budget": "accounting",
     "Guarantee": "accounting",
+    "TooFewRows": "errors",
     "WeakBudget": "errors",
 }
 

@@ -12,7 +12,7 @@
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
 Warnings: ``UndeclaredBounds`` and ``NoStableSupport`` of the estimators, and
-``WeakBudget`` here.
+``WeakBudget`` and ``TooFewRows`` here.
 
 A message is a release: it names parameters and says what to do, and never
 contains a row, a label or any other value computed from the data.
@@ -53,3 +53,7 @@ class NotCertified(DiscreetError, RuntimeError):
 
 class WeakBudget(UserWarning):
     """A budget that protects little: a large epsilon, or a delta of one row or more."""
+
+
+class TooFewRows(UserWarning):
+    """Rows so few for their budget that noise drowns them, by public facts alone."""

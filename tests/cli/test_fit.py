@@ -354,6 +354,23 @@ def test_weak_budgets_are_cautioned_about(folder, run, options, said):
     assert ("CAUTION" in (folder / "card.txt").read_text()) == ("epsilon = 60" in err)
 
 
+def test_too_few_rows_are_cautioned_about_before_they_are_fitted(folder, run):
+    code, _, err = run(f"{FIT} --epsilon 0.001")
+    assert code == 0
+    assert "the rows are too few for this budget" in cautions(err)[0]
+    assert err.index("caution: ") < err.index("fitting")
+    assert "Warning" not in err
+    assert "TooFewRows" not in err
+
+
+def test_too_few_rows_under_add_remove_are_those_declared(folder, run):
+    schema = (folder / "schema.toml").read_text()
+    for size, said in ((10**6, 0), (2, 1)):
+        declared = f'neighbours = "add-remove"\nn_rows = {size}\n' + schema
+        (folder / "schema.toml").write_text(declared)
+        assert len(cautions(run(f"{FIT} --epsilon 0.01 --delta 1e-9")[2])) == said
+
+
 def test_cautions_under_add_remove_use_the_declared_size_only(folder, run):
     schema = (folder / "schema.toml").read_text()
     (folder / "schema.toml").write_text('neighbours = "add-remove"\nn_rows = 200\n' + schema)

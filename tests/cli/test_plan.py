@@ -81,6 +81,15 @@ def test_several_fits_are_planned_together(run):
         assert "against the rest" not in run(f"{PLAN} {other}")[1]
 
 
+def test_too_few_rows_are_cautioned_about_at_the_epsilon_that_was_asked_for(run):
+    few = "plan --rows 40 --features 2 --epsilon {} --row-norm 1"
+    for epsilon, said in ((0.05, 1), (1.0, 0)):  # the table goes down to a tenth of either
+        code, out, err = run(few.format(epsilon))
+        assert code == 0
+        assert out.count("caution: the rows are too few") == said
+        assert not err
+
+
 def test_weak_budgets_are_cautioned_about(run):
     quick = f"{PLAN} --algorithm objective-perturbation"
     assert "caution" not in run(quick)[1]

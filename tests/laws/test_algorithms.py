@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS, Plan, Problem
 from discreet.data import ArraySource
-from discreet.errors import Incompatible
+from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded, System
 from discreet.regularizers import L1, Regularizer, Ridge, Zero
@@ -95,6 +96,24 @@ def test_a_run_gives_weights_and_guarantee_only(name: str, delta: float) -> None
     assert set(vars(release)) == {"weights", "guarantee"}
     assert release.weights.shape == (4,)
     assert not release.guarantee.secure
+
+
+@SHAPES
+def test_what_a_problem_assumes_its_guarantee_says(name: str, delta: float) -> None:
+    assumed = replace(problem(name, "zero-out"), assumptions=("rows are rows",))
+    made = ALGORITHMS[name]().plan(assumed, Budget(1.0, delta))
+    assert made.guarantee.assumptions.count("rows are rows") == 1
+
+
+@SHAPES
+def test_a_run_takes_rows_and_randomness_only(name: str, delta: float) -> None:
+    made = plan(name, "zero-out", 1.0, delta)
+    for source in (np.ones((200, 3)), [[1.0, 2.0, 3.0]], None):
+        with pytest.raises(InvalidParameter, match=r"such as ArraySource\(X, y\)"):
+            made.run(source, System())  # type: ignore[arg-type]
+    for random in (0, None, np.random.default_rng(0)):
+        with pytest.raises(InvalidParameter, match=r"a Randomness, such as System\(\)"):
+            made.run(data(), random)  # type: ignore[arg-type]
 
 
 @TABLE

@@ -31,6 +31,7 @@ from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Noise, StatisticsPath
 from discreet.adaptive.quantiles import gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.task import Task
+from discreet.algorithms.base import checked
 from discreet.algorithms.trust_region import trust_region
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
@@ -150,7 +151,7 @@ class Certificate:
         exact = self.noise == "laplace"
         top = self.path.levels[-1]
         return Costs(
-            self.task.problem.neighbours,
+            self.task.problem,
             self.delta,
             top,
             Pure(top) if exact else Approximate(top, self.delta),
@@ -172,6 +173,7 @@ class Certificate:
             "strength": self.task.strength,
         }
 
+    @checked
     def run(
         self,
         source: Source,

@@ -22,6 +22,7 @@ from discreet.adaptive.discrete import discrete_laplace
 from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
+from discreet.algorithms.base import checked
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter
@@ -126,10 +127,10 @@ class Doubling:
     @cached_property
     def costs(self) -> Costs:
         """How a run is accounted for."""
-        cap, neighbours = self.reserved[0], self.path.task.problem.neighbours
-        assumptions = (SIZE_KNOWN,) if neighbours == "add-remove" else ()
+        cap, problem = self.reserved[0], self.path.task.problem
+        assumptions = (SIZE_KNOWN,) if problem.neighbours == "add-remove" else ()
         theorem = "composition of fresh releases and tests (Ligett et al. 2017, doubling)"
-        return Costs(neighbours, 0.0, cap, Pure(cap), theorem, assumptions)
+        return Costs(problem, 0.0, cap, Pure(cap), theorem, assumptions)
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
@@ -155,6 +156,7 @@ class Doubling:
 
         return accepts
 
+    @checked
     def run(
         self,
         source: Source,

@@ -26,6 +26,7 @@ from discreet.adaptive.outcome import Outcome, Step, Watch, unwatched
 from discreet.adaptive.quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.task import Task
 from discreet.algorithms import OutputPerturbation, Plan, SufficientStatistics
+from discreet.algorithms.base import checked
 from discreet.algorithms.release_noise import Kind
 from discreet.algorithms.second_moments import SecondMoments
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, positive
@@ -178,6 +179,7 @@ class OneShot:
         """The guarantee, known in advance."""
         return self.inner.guarantee
 
+    @checked
     def run(
         self,
         source: Source,

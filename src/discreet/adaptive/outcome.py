@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.accounting import Event, Guarantee
-from discreet.algorithms.base import SIDE_CHANNELS, sealed
+from discreet.algorithms.base import SIDE_CHANNELS, Problem, sealed
 from discreet.noise import Randomness
-from discreet.types import Array, Neighbours
+from discreet.types import Array
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Costs:
-    """How the costs of a run are stated: relation, delta, reserve and proof."""
+    """How the costs of a run are stated: problem, delta, reserve and proof."""
 
-    neighbours: Neighbours
+    problem: Problem
     delta: float
     reserved: float
     event: Event
@@ -81,10 +81,10 @@ class Costs:
             # Sums of levels may round above the reserve they are part of.
             epsilon=min(epsilon, self.reserved),
             delta=self.delta,
-            neighbours=self.neighbours,
+            neighbours=self.problem.neighbours,
             event=self.event,
             theorem=self.theorem,
-            assumptions=(SIDE_CHANNELS, *self.assumptions),
+            assumptions=(SIDE_CHANNELS, *self.assumptions, *self.problem.assumptions),
             kind="ex-post",
             reserved=(self.reserved, self.delta),
         )

@@ -22,6 +22,7 @@ from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.adaptive.task import Task
+from discreet.algorithms.base import checked
 from discreet.checks import between, positive
 from discreet.data import Source
 from discreet.errors import Incompatible
@@ -126,7 +127,7 @@ class ThresholdStop:
         if self.validation:
             assumptions.append("no row's part, training or validation, depends on other rows")
         return Costs(
-            self.path.task.problem.neighbours,
+            self.path.task.problem,
             delta,
             total,
             event,
@@ -147,6 +148,7 @@ class ThresholdStop:
             "strength": self.path.task.strength,
         }
 
+    @checked
     def run(
         self,
         source: Source,

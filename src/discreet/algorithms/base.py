@@ -9,9 +9,10 @@ is the only thing that touches rows, and what comes out of it is a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from functools import cached_property, wraps
+from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -40,6 +41,12 @@ chosen by looking at results on Adult, wine, housing and synthetic data.
 
 ENOUGH_ROWS = 500.0
 """Value of :func:`rows_against_noise` below which noise, not the data, sets the error."""
+
+DROWNED_ROWS = 1.0
+"""Value of :func:`rows_against_noise` below which models say next to nothing of their rows.
+
+There all rows together, were they to pull one way, pull less than noise does.
+"""
 
 NOMINAL_ROWS = 1_000_000
 """Size assumed for rounding errors where the true size is secret and none is declared."""
@@ -76,6 +83,8 @@ class Problem:
         becomes part of the constraint.
     intercept
         Constant appended to every row as its last feature; 0 for none.
+    assumptions
+        What is assumed of the rows besides, in words; every guarantee repeats it.
 
     Examples
     --------
@@ -94,6 +103,7 @@ class Problem:
     constraint: ConvexSet = field(default_factory=AllSpace)
     regularizer: Regularizer = field(default_factory=Zero)
     intercept: float = 0.0
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, (kind, example) in _PARTS.items():
@@ -284,6 +294,25 @@ def rows_against_noise(problem: Problem, budget: Budget) -> float:
     return problem.n_rows / noise
 
 
+def rows_remark(problem: Problem, budget: Budget) -> str | None:
+    """Return a caution where noise drowns the rows, or None.
+
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=3, n_rows=10)
+    >>> rows_remark(problem, Budget(1.0, 1e-6))
+    >>> rows_remark(problem, Budget(0.1, 1e-6))
+    'the rows are too few for this budget: noise that hides one of them outweighs all ...'
+    """
+    if rows_against_noise(problem, budget) >= DROWNED_ROWS:
+        return None
+    return (
+        "the rows are too few for this budget: noise that hides one of them outweighs all of them "
+        "together, and the model will hardly do better than guessing. Take more rows, fewer "
+        "features or a larger epsilon."
+    )
+
+
 def sealed(guarantee: Guarantee, random: Randomness) -> Guarantee:
     """Return the guarantee marked with whether its randomness was secure."""
     return replace(guarantee, secure=guarantee.secure and random.secure)
@@ -317,6 +346,29 @@ class Plan(Protocol):
         ...
 
     def run(self, source: Source, random: Randomness) -> Release: ...
+
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+
+def checked(run: Run) -> Run:
+    """Let a run begin with rows and randomness alone, and refuse anything else in words."""
+
+    @wraps(run)
+    def begun(self: Any, source: Any, random: Any, **options: Any) -> Any:
+        if not isinstance(source, Source):
+            raise InvalidParameter(
+                "source must hold rows and their labels, such as ArraySource(X, y). Got "
+                f"{type(source).__name__} instead."
+            )
+        if not isinstance(random, Randomness):
+            raise InvalidParameter(
+                "random must be a Randomness, such as System(), or Seeded(0) for tests. Got "
+                f"{type(random).__name__} instead."
+            )
+        return run(self, source, random, **options)
+
+    return cast(Run, begun)
 
 
 class Algorithm(Protocol):

@@ -28,7 +28,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Printed, Problem, Release, instead_of, norm_guess_of, sealed
+from discreet.algorithms.base import (
+    Printed,
+    Problem,
+    Release,
+    checked,
+    instead_of,
+    norm_guess_of,
+    sealed,
+)
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.checks import integer, nonnegative, positive
@@ -225,6 +233,7 @@ class BoltOnPlan(Printed):
             f"{self.kind} noise scale": self.noise.scale,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Train and release one vector."""
         rows = self.problem.bound(source)

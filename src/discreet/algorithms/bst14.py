@@ -19,7 +19,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Event, FixedSizeGaussian, Guarantee, epsilon_at
-from discreet.algorithms.base import SIDE_CHANNELS, Printed, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import (
+    SIDE_CHANNELS,
+    Printed,
+    Problem,
+    Release,
+    checked,
+    norm_guess_of,
+    sealed,
+)
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.data import Source
 from discreet.data.clipped_sums import ClippedSums
@@ -122,7 +130,7 @@ class BassilySmithThakurtaPlan(Printed):
             neighbours=self.problem.neighbours,
             event=self.event,
             theorem="Bassily, Smith, Thakurta 2014, algorithm 1, accounted exactly",
-            assumptions=(SIDE_CHANNELS,),
+            assumptions=(SIDE_CHANNELS, *self.problem.assumptions),
         )
 
     @property
@@ -151,6 +159,7 @@ class BassilySmithThakurtaPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Take the updates and release the last iterate."""
         problem, n = self.problem, self._n

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting import Approximate, BoundedRange, Budget, Event, Guarantee, Pure
-from discreet.algorithms.base import Printed, Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, sealed
 from discreet.algorithms.density import density, rounding_slack
 from discreet.algorithms.oscillation import covered_rows, oscillation, public_size, score_error
 from discreet.algorithms.promise import promise
@@ -215,6 +215,7 @@ class ExponentialSamplingPlan(Printed):
             return 8.0 * self.config.steps
         return 20.0 if self.sampler == "gaussian-envelope" else tangent_passes(p)
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Draw one point and release it."""
         rows = self.problem.bound(source)

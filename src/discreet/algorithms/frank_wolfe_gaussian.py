@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget, Gaussian, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Printed, Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, sealed
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
     NAME,
@@ -101,6 +101,7 @@ class GaussianFrankWolfePlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Release noisy gradients and follow the set's linear oracle."""
         problem, rows = self.problem, self.problem.bound(source)

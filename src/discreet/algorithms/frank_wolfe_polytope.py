@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget, Event, Guarantee
-from discreet.algorithms.base import Printed, Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, sealed
 from discreet.algorithms.bounded_range import per_round, rho_of
 from discreet.algorithms.frank_wolfe_common import (
     MARGIN,
@@ -185,6 +185,7 @@ class FrankWolfePlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Choose the vertices one after the other."""
         problem, rows = self.problem, self.problem.bound(source)

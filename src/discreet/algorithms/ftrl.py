@@ -40,7 +40,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from discreet.accounting import Budget, Gaussian, Guarantee, epsilon_at, gaussian_multiplier
-from discreet.algorithms.base import SIDE_CHANNELS, Printed, Problem, Release, norm_guess_of
+from discreet.algorithms.base import (
+    SIDE_CHANNELS,
+    Printed,
+    Problem,
+    Release,
+    checked,
+    norm_guess_of,
+)
 from discreet.algorithms.stream_learner import StreamLearner
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source, gamma
@@ -287,7 +294,7 @@ class FTRLPlan(Printed):
             event=event,
             theorem="Gaussian noise on lower-triangular sums of adaptive vectors (Denisov et al. "
             "2022)",
-            assumptions=(SIDE_CHANNELS, ONE_PASS),
+            assumptions=(SIDE_CHANNELS, ONE_PASS, *self.problem.assumptions),
         )
 
     @property
@@ -316,6 +323,7 @@ class FTRLPlan(Printed):
         """Return a learner that has seen nothing yet."""
         return StreamLearner(self, random)
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Feed the rows in order, as often as planned, and release the mean iterate."""
         rows, learner = self.problem.bound(source), self.start(random)

@@ -28,6 +28,7 @@ from discreet.algorithms.base import (
     Problem,
     Release,
     check_solvable,
+    checked,
     norm_guess_of,
     sealed,
     solver_error,
@@ -240,6 +241,7 @@ class LocalizationPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Solve, certify, release a centre, and draw near it."""
         problem = self.problem

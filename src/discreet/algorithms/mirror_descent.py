@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from discreet.accounting import Budget, Event, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.promise import promise
 from discreet.algorithms.samplers import FullBatch
@@ -229,6 +229,7 @@ class MirrorDescentPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Take the steps and release the mean of the path."""
         problem, clip = self.problem, self.problem.terms.lipschitz

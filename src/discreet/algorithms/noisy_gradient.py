@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.averages import OUTPUTS
-from discreet.algorithms.base import Printed, Problem, Release, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, sealed
 from discreet.algorithms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.algorithms.gradient_path import walk
 from discreet.algorithms.gradient_setting import RULES, GradientSetting
@@ -310,6 +310,7 @@ class NoisyGradientPlan(Printed, GradientSetting):
         """The way back to the set, with the penalty."""
         return combined_prox(self.problem.regularizer, self.problem.constraint)
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Take the steps and release an average of the path."""
         # privacy: float32 margins move steps a little, which the proof for the last iterate, unlike

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_multiplier
-from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, norm_guess_of, sealed
 from discreet.algorithms.gradient_noise import GradientNoise
 from discreet.algorithms.promise import promise
 from discreet.checks import integer, one_of, positive
@@ -192,6 +192,7 @@ class NoisyNewtonPlan(Printed):
             "noise scale of a Hessian": self.matrix_noise.sigma,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Take the steps and release the last iterate."""
         problem, rows = self.problem, self.problem.bound(source)

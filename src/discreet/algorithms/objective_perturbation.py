@@ -48,6 +48,7 @@ from discreet.algorithms.base import (
     Problem,
     Release,
     check_solvable,
+    checked,
     norm_guess_of,
     rows_against_noise,
     sealed,
@@ -301,6 +302,7 @@ class ObjectivePerturbationPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Draw the tilt, solve, certify, and release."""
         weights = self.weights(self.problem.bound(source, reread=True), random)

@@ -24,7 +24,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
-from discreet.algorithms.base import Plan, Printed, Problem, Release, sealed
+from discreet.algorithms.base import Plan, Printed, Problem, Release, checked, sealed
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
@@ -90,6 +90,7 @@ class OneAgainstRest(Printed):
         name = {"algorithm": facts.pop("algorithm")}
         return name | {"fits, one class against the rest": self.fits} | facts
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Fit every class against the rest; one column of weights each."""
         columns = [self.each.run(_Against(source, k), random).weights for k in range(self.fits)]

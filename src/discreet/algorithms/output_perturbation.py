@@ -28,6 +28,7 @@ from discreet.algorithms.base import (
     Problem,
     Release,
     check_solvable,
+    checked,
     norm_guess_of,
     sealed,
     solver_error,
@@ -166,6 +167,7 @@ class OutputPerturbationPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Solve, certify, and release with noise."""
         problem = self.problem

@@ -26,5 +26,5 @@ def promise(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guaran
         neighbours=plan.problem.neighbours,
         event=event,
         theorem=theorem,
-        assumptions=tuple(dict.fromkeys((SIDE_CHANNELS, *assumed))),
+        assumptions=tuple(dict.fromkeys((SIDE_CHANNELS, *assumed, *plan.problem.assumptions))),
     )

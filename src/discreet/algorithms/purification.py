@@ -33,6 +33,7 @@ from discreet.algorithms.base import (
     Printed,
     Problem,
     Release,
+    checked,
     norm_guess_of,
     sealed,
 )
@@ -182,6 +183,7 @@ class PurificationPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Run the inner algorithm, mix, and add noise."""
         step = self.noise.grid.step

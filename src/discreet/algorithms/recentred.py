@@ -44,6 +44,7 @@ from discreet.algorithms.base import (
     Problem,
     Release,
     check_solvable,
+    checked,
     norm_guess_of,
     sealed,
 )
@@ -253,6 +254,7 @@ class RecentredPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Run once for the centre and once about it, and release the second weights, at length."""
         rows = self.problem.bound(source, reread=True)

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.base import Printed, Problem, Release, norm_guess_of, sealed
+from discreet.algorithms.base import Printed, Problem, Release, checked, norm_guess_of, sealed
 from discreet.algorithms.minimize import minimise
 from discreet.algorithms.promise import promise
 from discreet.algorithms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
@@ -197,6 +197,7 @@ class SufficientStatisticsPlan(Printed):
             "expected excess (sum) <=": self.expected_excess,
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Sum, release with noise, and solve."""
         matrix, vector, added = self.released(source, random)

@@ -17,7 +17,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from discreet.accounting import Budget, Composed, Guarantee
-from discreet.algorithms.base import Algorithm, Plan, Printed, Problem, Release, sealed
+from discreet.algorithms.base import Algorithm, Plan, Printed, Problem, Release, checked, sealed
 from discreet.algorithms.frank_wolfe_common import assumptions, rounded_rows
 from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.promise import promise
@@ -220,6 +220,7 @@ class SupportSelectionPlan(Printed):
             **{f"fit: {k}": v for k, v in self.fit.facts().items()},
         }
 
+    @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Choose a support, then fit on it."""
         support = self.selector.select(self.problem.bound(source), random)

@@ -94,7 +94,8 @@ def run(args: argparse.Namespace) -> None:
     )
     X, y, total = _read(args.data, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
-    for caution in cautions(budget, schema.n_rows if schema.neighbours == "add-remove" else total):
+    size = schema.n_rows if schema.neighbours == "add-remove" else total
+    for caution in cautions(budget, size, model._posed(X.shape[1], size)[0]):
         say(caution)
     progress("fitting")
     if schema.missing == "blank" and schema.neighbours == "zero-out":

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 from discreet import __version__
-from discreet.errors import DiscreetError, WeakBudget
+from discreet.errors import DiscreetError, TooFewRows, WeakBudget
 
 _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
 
@@ -55,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _parse(argv, arguments)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WeakBudget)  # said as a caution
+            for said in (WeakBudget, TooFewRows):  # as cautions
+                warnings.simplefilter("ignore", said)
             arguments.run(arguments)
     except SystemExit as leave:
         return int(leave.code or 0)

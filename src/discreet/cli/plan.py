@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> None:
             f"Epsilon is that of all {plan.fits} fits together; the other columns are about one "
             "of them."
         )
-    lines += [f"\n{caution}" for caution in cautions(budget, args.rows)]
+    lines += [f"\n{caution}" for caution in cautions(budget, args.rows, plan.problem)]
     tell("\n".join(lines))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ class RawBlock(NamedTuple):
     weight: Any | None
 
 
+@runtime_checkable
 class Source(Protocol):
     """Rows that can be read block by block, in a fixed order."""
 
@@ -45,6 +46,10 @@ class Source(Protocol):
 
 class ArraySource:
     """Rows of arrays in memory, dense or sparse, used without a copy.
+
+    A row that is not finite, or whose label is not among the declared classes,
+    becomes a blank row that counts for nothing, and nothing tells so: an error
+    would be an answer about the data. Estimators refuse such rows before.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from discreet.algorithms import Problem
 from discreet.checks import between, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
+from discreet.estimators.base import LABELS_PUBLIC, assuming, warn_of_classes
 from discreet.estimators.classes import check_two, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
@@ -132,18 +133,22 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         Parameters
         ----------
         n_features, n_rows
-            Public shape of the data; under ``add-remove`` the estimator's own
-            ``n_rows`` is used.
+            Public shape of the data; under ``add-remove`` ``n_rows`` is a declared
+            size, like the estimator's own.
         """
         self._check_inner()
         weight_count("n_features", n_features)
-        inner = self.estimator
+        inner = self.estimator._declaring(n_rows)
         bounds = inner._declared_bounds(n_features)
+        assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
             if bounds.classes is not None:
                 check_two(np.unique(np.asarray(bounds.classes)))
+            else:
+                warn_of_classes(type(self).__name__, "two are planned for; a fit takes those seen")
+                assumptions = (LABELS_PUBLIC,)
             bounds = replace(bounds, classes=(0, 1))
-        return self._planned(inner, bounds, n_features, n_rows)[1]
+        return self._planned(inner, bounds, n_features, n_rows, *assumptions)[1]
 
     def _check_inner(self) -> None:
         if not isinstance(self.estimator, LinearModel) or hasattr(self.estimator, "partial_fit"):
@@ -154,9 +159,14 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             )
 
     def _planned(
-        self, inner: LinearModel, bounds: Bounds, n_features: int, n_rows: int | None
+        self,
+        inner: LinearModel,
+        bounds: Bounds,
+        n_features: int,
+        n_rows: int | None,
+        *assumptions: str,
     ) -> tuple[Task, AccuracyPlan]:
-        *weaker, usual = self._tasks(inner, bounds, n_features, n_rows)
+        *weaker, usual = self._tasks(inner, bounds, n_features, n_rows, *assumptions)
         for task in weaker:
             try:
                 plan = self._plan(task)
@@ -168,10 +178,15 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         return usual, self._plan(usual)
 
     def _tasks(
-        self, inner: LinearModel, bounds: Bounds, n_features: int, n_rows: int | None
+        self,
+        inner: LinearModel,
+        bounds: Bounds,
+        n_features: int,
+        n_rows: int | None,
+        *assumptions: str,
     ) -> list[Task]:
         """Return what is asked for with one ridge or, the better first, with two."""
-        problem = inner._problem(bounds, n_features, n_rows)
+        problem = assuming(inner._problem(bounds, n_features, n_rows), *assumptions)
         if isinstance(problem.loss, Clipped) and isinstance(problem.loss.loss, Squared):
             # Targets are about least squares itself; the ball bounds residuals instead.
             problem = replace(problem, loss=problem.loss.loss)
@@ -237,13 +252,13 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             check_two(inner.classes_)
             bounds = replace(bounds, classes=(0, 1))
         random = as_randomness(self.random_state)
-        task, plan = self._planned(inner, bounds, X.shape[1], X.shape[0])
+        task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         outcome = self._run(plan, X, y, random, watch)
         self.n_features_in_ = inner.n_features_in_
         if hasattr(inner, "feature_names_in_"):
             self.feature_names_in_ = inner.feature_names_in_
         self.outcome_, self.status_ = outcome, outcome.status
-        self.guarantee_ = inner._seal(outcome.guarantee, *assumptions)
+        self.guarantee_ = outcome.guarantee
         self.plan_facts_ = plan.facts()
         if outcome.weights is not None:
             coef, intercept = task.problem.bounding.coefficients(outcome.weights)

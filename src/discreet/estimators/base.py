@@ -7,26 +7,29 @@ weights in the user's units together with the guarantee they carry.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
+from discreet.algorithms.base import rows_remark
 from discreet.algorithms.one_against_rest import one_against_rest
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
-from discreet.errors import WeakBudget
+from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
 from discreet.types import Array, Bounds, Neighbours
 
 DEFAULT_LABEL = (-3.0, 3.0)
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
+LABELS_PUBLIC = "the set of labels is public"
 
 
 class UndeclaredBounds(UserWarning):
@@ -57,6 +60,26 @@ def warn_of_budget(owner: str, budget: Budget, rows: int | None = None) -> None:
         warn_caller(f"{owner}: {remark}", WeakBudget)
 
 
+def warn_of_classes(owner: str, taken: str) -> None:
+    """Warn that no classes are declared, and of what is taken instead.
+
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_classes("Model", "two classes are planned for")
+    >>> print(seen[0].message)
+    Model: bounds does not declare classes, so two classes are planned for. Pass ...
+    """
+    warn_caller(
+        f"{owner}: bounds does not declare classes, so {taken}. Pass bounds=Bounds(classes=...).",
+        UndeclaredBounds,
+    )
+
+
+def assuming(problem: Problem, *assumptions: str) -> Problem:
+    """Return the problem with what an estimator assumes, which its guarantee then says."""
+    return replace(problem, assumptions=tuple(dict.fromkeys((SCHEMA_PUBLIC, *assumptions))))
+
+
 class Fitted:
     """What a fit leaves behind."""
 
@@ -80,28 +103,61 @@ class PrivateEstimator(Fitted, Portable):
     random_state: Any = None
 
     _labels: ClassVar[str]
+    _drowns: ClassVar[bool] = True
+    """Whether noise grows with the number of weights, so that few rows drown in it."""
 
     # From configuration to a plan: no data here.
 
     def plan(self, n_features: int, n_rows: int | None = None) -> Plan:
         """Price a fit with no data: noise, expected error and guarantee.
 
+        Where classes are not declared two are planned for; a fit to more runs
+        another plan.
+
         Parameters
         ----------
         n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours the
-            estimator's own ``n_rows`` is used instead.
+            Public shape of the data. Under ``add-remove`` neighbours ``n_rows`` is
+            a declared size, like the estimator's own.
         """
+        return self._planned(*self._posed(n_features, n_rows))
+
+    def _posed(self, n_features: int, n_rows: int | None) -> tuple[Problem, int]:
+        """Return what is to be solved by public facts, and in how many fits."""
         weight_count("n_features", n_features)
         bounds, fits = self._declared_bounds(n_features), 1
+        assumptions: tuple[str, ...] = ()
         if self._labels == "classes":
+            if bounds.classes is None:
+                warn_of_classes(type(self).__name__, "two are planned for; a fit takes those seen")
+                assumptions = (LABELS_PUBLIC,)
             count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
             bounds = replace(bounds, classes=tuple(range(count)))
-        return self._planned(self._problem(bounds, n_features, n_rows), fits)
+        problem = self._declaring(n_rows)._problem(bounds, n_features, n_rows)
+        return assuming(problem, *assumptions), fits
+
+    def _declaring(self, n_rows: int | None) -> Self:
+        """Return this estimator with that size declared, where the true one is secret."""
+        if self.neighbours != "add-remove" or n_rows is None:
+            return self
+        size = row_count("n_rows", n_rows)
+        if self.n_rows == size:
+            return self
+        if self.n_rows is not None:
+            raise InvalidParameter(
+                "n_rows of the plan differs from n_rows of the estimator, which a fit under "
+                "add-remove neighbours counts on. Give both the same, or one of them."
+            )
+        declared = copy.copy(self)
+        declared.n_rows = size
+        return declared
 
     def _planned(self, problem: Problem, fits: int = 1) -> Plan:
         """Return the plan of one fit, or of one for every class."""
         budget = self._budget()
+        remark = rows_remark(problem, budget) if self._drowns else None
+        if remark is not None:
+            warn_caller(f"{type(self).__name__}: {remark}", TooFewRows)
         if fits == 1:
             return self._plan(problem, budget)
         return one_against_rest(lambda part: self._plan(problem, part), budget, fits)
@@ -127,6 +183,11 @@ class PrivateEstimator(Fitted, Portable):
 
     def _completed(self, bounds: Bounds, n_features: int) -> Bounds:
         """Fill what is undeclared with fixed public defaults, and say so."""
+        if bounds.weight != 1.0:
+            raise InvalidParameter(
+                f"bounds.weight must be 1 for {type(self).__name__}, which takes no weights of "
+                "rows: a larger one would add noise for nothing. Leave it out."
+            )
         missing, examples = [], []
         if bounds.row_norm is None and bounds.features is None:
             bounds, meaning = self._undeclared_rows(bounds, n_features)
@@ -187,9 +248,6 @@ class PrivateEstimator(Fitted, Portable):
         if self._labels == "classes":
             check_scored(y, self.classes_)
         return y, None if weights is None else read_weights(weights, len(y))
-
-    def _seal(self, guarantee: Guarantee, *assumptions: str) -> Guarantee:
-        return replace(guarantee, assumptions=(*guarantee.assumptions, SCHEMA_PUBLIC, *assumptions))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InvalidData
-from discreet.estimators.base import UndeclaredBounds, warn_caller
+from discreet.estimators.base import LABELS_PUBLIC, warn_of_classes
 from discreet.estimators.reading import check_labels
 from discreet.types import Bounds
-
-LABELS_PUBLIC = "the set of labels is public"
 
 MOST_UNDECLARED = 50
 """Most classes that are taken from the labels themselves."""
@@ -46,11 +44,7 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
                 "identifier or a number. Check y, or declare bounds=Bounds(classes=...)."
             )
         classes, assumptions = seen, (LABELS_PUBLIC,)
-        warn_caller(
-            f"{owner}: bounds does not declare classes, so the set of labels seen in the data is "
-            "treated as public. Pass bounds=Bounds(classes=...).",
-            UndeclaredBounds,
-        )
+        warn_of_classes(owner, "the set of labels seen in the data is treated as public")
     else:
         classes = np.unique(np.asarray(bounds.classes))
         if not np.isin(seen, classes).all():

@@ -21,8 +21,9 @@ from discreet.types import Array, Bounds
 
 _C = """
     C
-        Inverse of the ridge strength, as in scikit-learn; the plan raises the
-        strength where privacy needs more. None lets the plan choose."""
+        Inverse of the ridge strength, as in scikit-learn but on rows whose
+        declared ranges are mapped to [-1, 1]; the plan raises the strength where
+        privacy needs more. None lets the plan choose."""
 
 _PARAMETERS = COMMON + ALGORITHM + _C + PENALTIES + INTERCEPT + GUESS
 

@@ -11,7 +11,7 @@ from discreet.algorithms import NoisyGradient, Plan, Problem
 from discreet.checks import nonnegative, one_of
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.base import PrivateEstimator, assuming
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import (
     Chosen,
@@ -46,7 +46,7 @@ _STEPS = """
         Number of steps and bound on the norm of a row's gradient; by default
         chosen from public values.
     alpha
-        Ridge strength on the sum scale."""
+        Ridge strength on the sum scale, in the scaled domain."""
 
 _REST = PENALTIES + INTERCEPT + GUESS
 
@@ -169,7 +169,8 @@ class PrivateQuantileRegressor(Chosen, Penalised, Ridged, PrivateRegressor):
     quantile
         Which quantile, strictly between 0 and 1.
     alpha
-        Ridge strength on the sum scale; None lets the plan choose.{ALGORITHM}{_REST}{FITTED}
+        Ridge strength on the sum scale, in the scaled domain; None lets the plan
+        choose.{ALGORITHM}{_REST}{FITTED}
 
     Examples
     --------
@@ -256,12 +257,12 @@ class PrivateGeometricMedian(PrivateEstimator):
         # privacy: each row is mapped on its own; the algorithm clips the result again.
         with np.errstate(over="ignore"):  # a row that overflows is blank, and no warning tells so
             rows = (np.clip(X, low, high) - centre) / scale
-        plan = self._plan(self._problem(bounds, *X.shape[::-1]), self._budget())
+        plan = self._planned(assuming(self._problem(bounds, *X.shape[::-1])))
         source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
         release = plan.run(source, as_randomness(self.random_state))
         self.coef_ = centre + scale * release.weights.ravel()
         self.algorithm_ = plan.facts()["algorithm"]
-        self.guarantee_ = self._seal(release.guarantee)
+        self.guarantee_ = release.guarantee
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -16,7 +16,7 @@ from discreet.algorithms.descent import descent
 from discreet.checks import nonnegative, positive, truth
 from discreet.data import ArraySource, within
 from discreet.errors import InvalidParameter
-from discreet.estimators.base import PrivateEstimator, promising_little
+from discreet.estimators.base import PrivateEstimator, assuming, promising_little
 from discreet.estimators.classes import read_classes
 from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
@@ -173,12 +173,12 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         n_classes, fits = self._fits(len(self.classes_))
         encoded = replace(bounds, classes=tuple(range(n_classes)))
         problem = self._problem(encoded, X.shape[1], X.shape[0])
-        plan = self._planned(problem, fits)
+        plan = self._planned(assuming(problem, *assumptions), fits)
         release = plan.run(ArraySource(X, index), as_randomness(self.random_state))
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self.algorithm_ = plan.facts()["algorithm"]
-        self.guarantee_ = self._seal(release.guarantee, *assumptions)
+        self.guarantee_ = release.guarantee
         return self
 
     def _fits(self, n_classes: int) -> tuple[int, int]:
@@ -225,11 +225,11 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         """
         X, y = self._validated(X, y)
         problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
-        plan = self._planned(problem)
+        plan = self._planned(assuming(problem))
         release = plan.run(ArraySource(X, y), as_randomness(self.random_state))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
         self.algorithm_ = plan.facts()["algorithm"]
-        self.guarantee_ = self._seal(release.guarantee)
+        self.guarantee_ = release.guarantee
         return self
 
     def predict(self, X: Any) -> Array:

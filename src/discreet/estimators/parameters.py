@@ -52,8 +52,9 @@ COMMON = """
 
 ALGORITHM = """
     algorithm
-        Name of an algorithm, an instance of one, or ``"auto"``: the one with
-        the smallest expected error by public facts."""
+        Name of an algorithm, an instance of one, or ``"auto"``, which decides by
+        public facts: one that usually does best at such sizes, even if no bound
+        on its error is known, or else the one with the smallest bound."""
 
 GUESS = """
     norm_guess

@@ -106,9 +106,9 @@ class PrivateRidge(Descended, Ridged, LeastSquares):
     noise nor are plenty it takes noisy gradient steps.
 {_PARAMETERS}
     alpha
-        Ridge strength on the sum of half squared residuals, as in
-        scikit-learn; the plan raises it where privacy needs more. None lets
-        the plan choose.
+        Ridge strength on the sum of half squared residuals, as in scikit-learn but
+        on labels, and rows whose ranges are declared, in [-1, 1]; the plan raises
+        it where privacy needs more. None lets the plan choose.
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly. None takes :func:`usual_clip`, from 1/8 where noise dominates
@@ -195,8 +195,8 @@ class PrivateHuberRegressor(Descended, Ridged, PrivateRegressor):
     threshold
         Residual, in half label ranges, from which errors count linearly.
     alpha
-        Ridge strength on the sum scale; the plan raises it where privacy needs
-        more. None lets the plan choose.{PENALTIES}{FITTED}
+        Ridge strength on the sum scale, in the scaled domain; the plan raises it
+        where privacy needs more. None lets the plan choose.{PENALTIES}{FITTED}
 
     Examples
     --------

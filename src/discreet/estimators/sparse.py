@@ -43,6 +43,8 @@ class NoStableSupport(UserWarning):
 class SparseModel(LinearModel):
     """Common ground of sparse models; not used directly."""
 
+    _drowns = False  # noise grows with the logarithm of the number of features
+
     def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:
         declared = replace(bounds, features=DEFAULT_FEATURE)
         return declared, f"features (every feature is clipped to {DEFAULT_FEATURE})"
@@ -206,7 +208,8 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
     radius
         Of the scored selectors: norm of the weights considered.
     alpha
-        Ridge strength of the fit on the sum scale; None lets the plan choose.
+        Ridge strength of the fit on the sum scale, in the scaled domain; None lets
+        the plan choose.
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly.{GUESS}{FITTED}

@@ -30,7 +30,7 @@ from discreet.algorithms.stream_learner import StreamLearner
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.base import promising_little
+from discreet.estimators.base import assuming, promising_little
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
@@ -50,7 +50,6 @@ class Flowing:
 
     _learner: StreamLearner | None = None
     _journal: Journal | None = None
-    _assumptions: tuple[str, ...] = ()
     _seeded: bool = False  # whether noise was seeded before the last resume
     _placed: bool = True  # whether the place of the next rows is known without ``start``
     _settings: dict[str, Any]  # the parameters it began with, where a state is recorded
@@ -58,6 +57,8 @@ class Flowing:
 
 class PrivateStream(Flowing, LinearModel):
     """What both stream estimators share; not used directly."""
+
+    _drowns = False  # more rows may come
 
     strategy: str = "blt"
     batch_size: int | None = None
@@ -111,8 +112,11 @@ class PrivateStream(Flowing, LinearModel):
         if not isinstance(model, cls):
             name = type(model).__name__
             raise Incompatible(f"This is the state of a {name}. Use {name}.resume(path).")
+        assumptions = content["assumptions"]
+        if not isinstance(assumptions, list) or not all(isinstance(a, str) for a in assumptions):
+            raise InvalidData(DAMAGED)
         plan = model._stream_plan(
-            Bounds(**content["bounds"]), model.n_features_in_, content["n_rows"]
+            Bounds(**content["bounds"]), model.n_features_in_, content["n_rows"], *assumptions
         )
         learner = plan.start(random)
         learner.restore(content["learner"])
@@ -120,24 +124,20 @@ class PrivateStream(Flowing, LinearModel):
         if position < learner.rows_of_pass:
             # privacy: rows already learned would be taken for new ones.
             raise InvalidData(DAMAGED)
-        assumptions = content["assumptions"]
-        if not isinstance(assumptions, list) or not all(isinstance(a, str) for a in assumptions):
-            raise InvalidData(DAMAGED)
         # privacy: a stream whose earlier noise was seeded stays insecure.
         model._seeded = content["seeded"] is not False
-        model._assumptions = tuple(assumptions)
         model._learner, model._placed = learner, False
         model._settings = content["model"]["parameters"]
         model._publish(learner, position)
         return model
 
     def _begin(self, bounds: Bounds, n_rows: int | None, *assumptions: str) -> None:
-        plan = self._stream_plan(bounds, self.n_features_in_, n_rows)
+        plan = self._stream_plan(bounds, self.n_features_in_, n_rows, *assumptions)
         learner = plan.start(as_randomness(self.random_state))
         # Last of what may be refused, because a file that was begun is in the way of the next try.
         self._journal = None if self.state_path is None else Journal.create(self.state_path)
         self._learner = learner
-        self._assumptions, self._seeded, self._placed = assumptions, False, True
+        self._seeded, self._placed = False, True
         self._publish(self._learner, 0)  # the model before any row
         self._settings = {} if self._journal is None else self.to_dict()["parameters"]
 
@@ -200,7 +200,7 @@ class PrivateStream(Flowing, LinearModel):
         weights = learner.average if self.average else learner.weights
         coef, intercept = learner.plan.problem.bounding.coefficients(weights)
         self.coef_, self.intercept_ = self._shaped(coef, intercept)
-        guarantee = self._seal(learner.guarantee, *self._assumptions)
+        guarantee = learner.guarantee
         self.guarantee_ = replace(guarantee, secure=guarantee.secure and not self._seeded)
         self.algorithm_ = FTRL.name
         self.rows_seen_, self.passes_begun_ = position, learner.passes
@@ -221,7 +221,7 @@ class PrivateStream(Flowing, LinearModel):
             "model": self.to_dict() | {"parameters": self._settings},
             "bounds": problem.bounds.to_dict(),
             "n_rows": problem.n_rows,
-            "assumptions": list(self._assumptions),
+            "assumptions": list(problem.assumptions),
             "seeded": not self.guarantee_.secure,
             "position": position,
             "learner": state,
@@ -246,8 +246,11 @@ class PrivateStream(Flowing, LinearModel):
 
     # From configuration to a plan.
 
-    def _stream_plan(self, bounds: Bounds, n_features: int, n_rows: int | None) -> FTRLPlan:
-        return self._plan(self._problem(bounds, n_features, n_rows), self._budget())
+    def _stream_plan(
+        self, bounds: Bounds, n_features: int, n_rows: int | None, *assumptions: str
+    ) -> FTRLPlan:
+        problem = assuming(self._problem(bounds, n_features, n_rows), *assumptions)
+        return self._plan(problem, self._budget())
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         declared = self.n_rows if self.n_rows is not None else FIRST_ROWS
