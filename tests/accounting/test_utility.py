@@ -21,7 +21,7 @@ from discreet.accounting import (
 )
 from discreet.algorithms import NoisyGradient, Problem
 from discreet.data import ArraySource
-from discreet.errors import Incompatible
+from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Hinge
 from discreet.noise import Seeded
 from discreet.noise.prefix import Strategy, Toeplitz, Tree, best_blt
@@ -246,3 +246,9 @@ def test_no_prefix_strategy_beats_the_nuclear_norm() -> None:
         assert prefix_floor(n) < prefix_error(Toeplitz(n)) < 1.07 * prefix_floor(n)
         assert prefix_floor(n) < prefix_error(best_blt(n)) < 1.08 * prefix_floor(n)
         assert prefix_error(Tree(n, refine=True)) > 1.9 * prefix_floor(n)
+
+
+def test_a_ridge_may_be_missing_where_the_objective_is_curved_anyway() -> None:
+    assert objective_excess(2.0, 0.0, 5.0, curvature=1.0) == 2.0
+    with pytest.raises(InvalidParameter, match="strength"):
+        objective_excess(2.0, 0.0, 5.0)

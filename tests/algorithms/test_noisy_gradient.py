@@ -481,18 +481,18 @@ def test_auto_takes_the_smaller_promise_for_weights_of_one_norm() -> None:
     few = choose("auto", small, BUDGET)
     assert few.facts()["algorithm"] == "noisy-gradient"
     other = ObjectivePerturbation().plan(small, BUDGET)
-    assert few.expected_excess < replace(other, norm_guess=1.0).expected_excess
+    assert few.expected_excess < other.expected_excess
     # Its own ridge is for shorter weights there, for which it promises more.
-    assert other.norm_guess < 1.0
-    assert other.expected_excess < few.expected_excess
+    assert other.aim < other.norm_guess == 1.0
+    assert replace(other, norm_guess=other.aim).expected_excess < few.expected_excess
     # With many rows it is for longer ones, and would be refused for what it says of these.
     many = problem(n_features=4, n_rows=30_000, loss=HuberisedHinge())
     plan = choose("auto", many, Budget(1.0))
     assert isinstance(plan, ObjectivePerturbationPlan)
-    assert plan.norm_guess > 60.0
+    assert plan.aim > plan.norm_guess == 60.0
     steps = NoisyGradient().plan(many, Budget(1.0))
-    at_sixty = replace(plan, norm_guess=60.0).expected_excess
-    assert at_sixty < steps.expected_excess < plan.expected_excess
+    at_aim = replace(plan, norm_guess=plan.aim).expected_excess
+    assert plan.expected_excess < steps.expected_excess < at_aim
 
 
 def test_no_bound_exceeds_what_a_set_allows() -> None:

@@ -330,6 +330,42 @@ def test_the_plan_meets_its_own_budget() -> None:
         assert guarantee.event.delta(budget.epsilon) <= budget.delta * (1 + 1e-9) + 1e-15
 
 
+# What is promised.
+
+
+@pytest.mark.parametrize("algorithm", [ObjectivePerturbation, OutputPerturbation])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_pull_of_a_ridge_that_was_asked_for_is_no_loss(algorithm: Any, delta: float) -> None:
+    ridges = (1e3, 1e4, 1e5)
+    tasks = [problem(n_rows=1000, regularizer=Ridge(strength=ridge)) for ridge in ridges]
+    plans = [algorithm().plan(task, Budget(1.0, delta)) for task in tasks]
+    assert [plan.strength for plan in plans] == pytest.approx(ridges)
+    bounds = [plan.expected_excess for plan in plans]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] < ridges[-1] / 2 * plans[-1].norm_guess ** 2 / 1e6
+    # One that is added by the plan pulls where nobody asked.
+    added = algorithm(strength=1e5).plan(problem(n_rows=1000), Budget(1.0, delta))
+    assert added.expected_excess > 1e5 / 2 * added.norm_guess**2
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Huber()])
+def test_bounds_are_for_weights_of_one_norm_and_grow_with_the_noise(loss: Any) -> None:
+    bounds = REAL if isinstance(loss, Huber) else Bounds(row_norm=1.0, classes=(0, 1))
+    for delta in (0.0, 1e-6):
+        plans = [
+            ObjectivePerturbation().plan(
+                problem(loss, bounds=bounds, n_rows=5000, neighbours=relation), Budget(e, delta)
+            )
+            for e in (10.0, 1.0, 0.1)
+            for relation in ("zero-out", "replace-one")
+        ]
+        assert len({plan.norm_guess for plan in plans}) == 1
+        assert len({plan.aim for plan in plans}) > 1
+        assert [plan.facts()["norm guess"] for plan in plans] == [plans[0].norm_guess] * 6
+        promised = [plan.expected_excess for plan in plans]
+        assert promised == sorted(promised)
+
+
 # Refusals, each with its reason.
 
 
@@ -409,7 +445,7 @@ def test_strong_ridges_do_not_clip_the_weights(strength: float) -> None:
     n = 100_000
     asked = problem(n_features=2, n_rows=n)
     plan = ObjectivePerturbation(strength=strength).plan(asked, Budget(1.0, 1e-6))
-    assert plan.noise.noise.grid.reach >= min(n / strength, 64 * plan.norm_guess)
+    assert plan.noise.noise.grid.reach >= min(n / strength, 64 * plan.aim)
     X, y = np.repeat([[1.0, 0.0]], n, axis=0), np.ones(n)
     weights = plan.run(ArraySource(X, y), Seeded(0)).weights
 

@@ -48,13 +48,42 @@ def test_without_a_bound_of_its_own_a_plan_shows_the_second_best(run):
     assert f" {plan.expected_excess / 2000:.3g} (+) " in shown
     assert shown.endswith("noisy-gradient")
     (fact,) = (line for line in out.splitlines() if line.startswith("expected excess"))
-    bound = f"no bound is known; objective perturbation: {plan.expected_excess:.6g} (+)"
-    assert fact.endswith(bound)
+    bound = (
+        f"objective perturbation, for norm {plan.norm_guess:.6g}: {plan.expected_excess:.6g} (+)"
+    )
+    assert fact.endswith(f"no bound is known; {bound}")
+    (own,) = (line for line in out.splitlines() if line.startswith("norm guess"))
+    assert float(own.split()[-1]) < plan.norm_guess / 2
+    assert f"Every error is for weights of norm {plan.norm_guess:.3g}, " in out
     assert "(+) what objective perturbation would promise" in out
     _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1 --delta 0")
     assert "(+)" not in out
     _, out, _ = run("plan --rows 2000 --features 1 --epsilon 1 --row-norm 1 --delta 0")
     assert "2,000 rows, 1 feature\n" in out
+
+
+def shown_errors(out):
+    lines = out.split("what epsilon buys")[1].split("\n\n")[1].splitlines()[1:]
+    return [float(line.replace("*", " ").split()[3]) for line in lines]
+
+
+@pytest.mark.parametrize("model", ["logistic", "svm", "ridge", "huber", "elastic-net"])
+def test_errors_fall_with_epsilon_and_grow_under_a_stricter_relation(run, model):
+    price = f"plan --rows 5000 --features 5 --row-norm 1 --epsilon 1 --model {model}"
+    mild, strict = (
+        shown_errors(run(f"{price} --neighbours {relation}")[1])
+        for relation in ("zero-out", "replace-one")
+    )
+    for errors in (mild, strict):
+        assert errors == sorted(errors, reverse=True)
+    assert all(less < more for less, more in zip(mild, strict, strict=True))
+
+
+def test_a_norm_that_is_given_is_taken_and_not_explained(run):
+    _, out, _ = run(f"{PLAN} --norm-guess 2 --algorithm objective-perturbation")
+    (own,) = (line for line in out.splitlines() if line.startswith("norm guess"))
+    assert own.split()[-1] == "2"
+    assert "Every error is for" not in out
 
 
 def test_schema_gives_the_bounds(folder, run):

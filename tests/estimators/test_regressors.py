@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 from discreet import Bounds, PrivateElasticNet, PrivateRidge
 from discreet.accounting import Budget
 from discreet.algorithms.base import rows_against_noise
+from discreet.algorithms.minimize import minimise
+from discreet.data import ArraySource
 from discreet.estimators.regressors import penalised_clip, usual_clip
+from discreet.noise import Seeded
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1))
 
@@ -44,6 +48,52 @@ def test_a_ridge_clips_by_noise_alone() -> None:
     problem, budget = PrivateRidge(bounds=BOUNDS).plan(8, 6000).problem, Budget(1.0, 1e-6)
     assert problem.loss.clip == pytest.approx(usual_clip(problem, budget) * problem.row_norm)  # type: ignore[attr-defined]
     assert usual_clip(problem, budget) < penalised_clip(problem, budget, 1e-3)
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
+def test_an_elastic_net_descends_where_its_penalty_is_below_the_noise(relation: str) -> None:
+    def took(alpha: float, rows: int, **settings: Any) -> str:
+        model = PrivateElasticNet(alpha=alpha, bounds=BOUNDS, neighbours=relation, **settings)
+        return str(model.plan(3, rows).facts()["algorithm"])
+
+    problem = PrivateElasticNet(bounds=BOUNDS, neighbours=relation).plan(3, 4000).problem
+    level = 1.0 / rows_against_noise(problem, Budget(1.0, 1e-6))
+    assert took(0.99 * level, 4000) == "noisy-gradient"
+    assert took(1.01 * level, 4000) == "objective-perturbation"
+    for other in ({"delta": 0.0}, {"norm_guess": 1.0}, {"algorithm": "objective-perturbation"}):
+        assert took(0.99 * level, 4000, **other) == "objective-perturbation"
+    # A ridge that was asked for is no reason to take steps.
+    for alpha, rows in product((0.03, 0.1, 1.0), (1000, 10_000, 1_000_000)):
+        assert took(alpha, rows) == "objective-perturbation"
+
+
+@pytest.mark.parametrize(
+    ("alpha", "other"), [(3e-4, "objective-perturbation"), (0.1, "noisy-gradient")]
+)
+def test_an_elastic_net_takes_the_better_algorithm(alpha: float, other: str) -> None:
+    rng = np.random.default_rng(21)
+    X = rng.uniform(-1, 1, size=(2000, 3)) * [1.0, 0.5, 0.5]
+    y = np.clip(X @ [0.1, 0.8, -0.8] + 0.1 * rng.normal(size=2000), -1, 1)
+    asked = {"alpha": alpha, "bounds": BOUNDS}
+    problem, source = PrivateElasticNet(**asked).plan(3, 2000).problem, ArraySource(X, y)
+    rows = problem.bound(source)
+
+    def excess(algorithm: str) -> float:
+        plan = PrivateElasticNet(**asked, algorithm=algorithm).plan(3, 2000)
+        found = [plan.run(source, Seeded(seed)).weights for seed in range(6)]
+        values = [rows.objective(problem.loss, w)[0] + problem.regularizer.value(w) for w in found]
+        return float(np.mean(values)) - least
+
+    best = minimise(
+        rows,
+        problem.loss,
+        linear=np.zeros(problem.dimension),
+        strength=0.0,
+        tolerance=1e-6,
+        regularizer=problem.regularizer,
+    )
+    least = rows.objective(problem.loss, best)[0] + problem.regularizer.value(best)
+    assert excess("auto") < 0.5 * excess(other)
 
 
 def test_clipping_saves_error_and_a_large_penalty_is_left_alone() -> None:

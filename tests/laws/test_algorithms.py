@@ -145,7 +145,9 @@ def test_replacement_is_a_greater_burden_than_blanking(name: str) -> None:
     assert one > zero
 
 
-def measured(made: Plan, source: ArraySource, best: np.ndarray) -> tuple[float, float]:
+def measured(
+    made: Plan, source: ArraySource, best: np.ndarray, runs: int = 24
+) -> tuple[float, float]:
     """Mean excess of the objective over that of ``best``, and its standard error."""
     of = made.problem
     rows = of.bound(source)
@@ -154,7 +156,7 @@ def measured(made: Plan, source: ArraySource, best: np.ndarray) -> tuple[float, 
         losses = of.loss.value(rows.X @ w, rows.y)
         return float(losses.sum()) + of.regularizer.value(w)
 
-    drawn = [made.run(source, Seeded(seed)).weights for seed in range(24)]
+    drawn = [made.run(source, Seeded(seed)).weights for seed in range(runs)]
     excess = np.array([value(w) for w in drawn]) - value(best)
     return float(excess.mean()), float(excess.std() / math.sqrt(len(drawn)))
 
@@ -180,7 +182,9 @@ def test_the_promised_error_holds_without_a_set(
     )
     made = ALGORITHMS[name](norm_guess=2.0).plan(of, Budget(0.5, delta))
     best = np.array([math.log(4.0), 0.0])  # of the losses alone, so the excess may be below 0
-    mean, error = measured(made, source, best)
+    # The bound of a ridge that was asked for is nearly half attained in the mean.
+    runs = 240 if name == "objective-perturbation" and isinstance(penalty, Ridge) else 24
+    mean, error = measured(made, source, best, runs)
     assert mean + 4 * error < made.expected_excess < math.inf
 
 

@@ -66,7 +66,7 @@ def objective_excess(
     noise_norm
         Norm of the noise, or a quantile of it.
     strength
-        Strength of the added ridge term.
+        Strength of the added ridge term; it may be 0 only where ``curvature`` is not.
     solution_norm
         Public bound on the norm of the non-private minimiser.
     curvature
@@ -78,8 +78,11 @@ def objective_excess(
     >>> objective_excess(2.0, 1.0, 1.0)
     2.5
     """
-    noise_norm, strength = nonnegative("noise_norm", noise_norm), positive("strength", strength)
-    curvature = nonnegative("curvature", curvature)
+    noise_norm, curvature = (
+        nonnegative("noise_norm", noise_norm),
+        nonnegative("curvature", curvature),
+    )
+    strength = nonnegative("strength", strength) if curvature else positive("strength", strength)
     solution_norm = nonnegative("solution_norm", solution_norm)
     return noise_norm**2 / (2 * (strength + curvature)) + strength / 2 * solution_norm**2
 

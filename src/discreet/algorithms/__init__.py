@@ -7,7 +7,7 @@ from dataclasses import replace
 from inspect import signature
 
 from discreet.accounting import Budget
-from discreet.algorithms.base import Algorithm, Plan, Problem, Release, norm_guess_of
+from discreet.algorithms.base import Algorithm, Plan, Problem, Release
 from discreet.algorithms.bolt_on import BoltOn
 from discreet.algorithms.exponential_sampling import ExponentialSampling
 from discreet.algorithms.frank_wolfe import FrankWolfe
@@ -17,10 +17,7 @@ from discreet.algorithms.localization import Localization
 from discreet.algorithms.mirror_descent import MirrorDescent
 from discreet.algorithms.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.algorithms.noisy_newton import NoisyNewton
-from discreet.algorithms.objective_perturbation import (
-    ObjectivePerturbation,
-    ObjectivePerturbationPlan,
-)
+from discreet.algorithms.objective_perturbation import ObjectivePerturbation
 from discreet.algorithms.output_perturbation import OutputPerturbation
 from discreet.algorithms.purification import Purification
 from discreet.algorithms.recentred import RecentredPerturbation
@@ -100,16 +97,7 @@ def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -
             refusals.append(refusal)
     if not plans:
         raise refusals[0]
-    guess = norm_guess_of(problem, settings["norm_guess"])
-    return min(plans, key=lambda plan: _promise(plan, guess))
-
-
-def _promise(plan: Plan, norm: float) -> float:
-    """Return the bound on the excess if good weights have that norm."""
-    if isinstance(plan, ObjectivePerturbationPlan):
-        # Its ridge is chosen for weights that are longer or shorter than is usual.
-        plan = replace(plan, norm_guess=norm)
-    return plan.expected_excess
+    return min(plans, key=lambda plan: plan.expected_excess)
 
 
 def choose(

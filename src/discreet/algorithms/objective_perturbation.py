@@ -132,7 +132,7 @@ class ObjectivePerturbation:
     ) -> ObjectivePerturbationPlan:
         mode = self.calibration(problem, budget)
         output, inner = budget.split(share)
-        guess = self.guess(problem, inner)
+        aim = self.aim(problem, inner)
         terms, neighbours = problem.terms, problem.neighbours
         asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         least, _ = default_strength(
@@ -142,7 +142,7 @@ class ObjectivePerturbation:
             inner.delta,
             neighbours,
             problem.dimension,
-            guess if self.strength is None else None,
+            aim if self.strength is None else None,
         )
         strength = max(least, asked, problem.regularizer.strong_convexity)
         # privacy: the scale is computed at the strength that is really used
@@ -150,12 +150,13 @@ class ObjectivePerturbation:
             scale = MODES[mode].sigma(terms, inner.epsilon, inner.delta, strength, neighbours)
         else:
             scale = gamma_scale(terms, inner.epsilon, strength, neighbours, mode)
+        guess = norm_guess_of(problem, self.norm_guess)
         return ObjectivePerturbationPlan(
-            problem, budget, inner, output, mode, strength, scale, guess
+            problem, budget, inner, output, mode, strength, scale, guess, aim
         )
 
-    def guess(self, problem: Problem, budget: Budget) -> float:
-        """Return the guess of the norm; long weights are out of reach where noise dominates."""
+    def aim(self, problem: Problem, budget: Budget) -> float:
+        """Return the norm the ridge is for; long weights are out of reach where noise dominates."""
         guess = norm_guess_of(problem, self.norm_guess)
         if self.norm_guess is not None:
             return guess
@@ -207,6 +208,9 @@ class ObjectivePerturbationPlan(Printed):
     strength: float
     scale: float
     norm_guess: float
+    """Norm of good weights that the bound on the excess is for."""
+    aim: float
+    """Norm that the ridge is for."""
 
     @cached_property
     def reach(self) -> float:
@@ -215,7 +219,7 @@ class ObjectivePerturbationPlan(Printed):
         rows = NOMINAL_ROWS if problem.n_rows is None else problem.n_rows
         pull = rows * problem.terms.lipschitz + self.scale * (math.sqrt(problem.dimension) + 12.0)
         radius = problem.constraint.radius(problem.dimension)
-        return min(radius, pull / self.strength, 64.0 * self.norm_guess)
+        return min(radius, pull / self.strength, 64.0 * self.aim)
 
     @cached_property
     def tolerance(self) -> float:
@@ -223,7 +227,7 @@ class ObjectivePerturbationPlan(Printed):
         # A grid that is wide enough cannot be finer than this, see release_noise.
         coarse = 2.0**-37 * math.sqrt(self.problem.dimension) * self.strength * self.reach
         # Only a guess that was declared exceeds what rows can stretch the usual one to.
-        longest = min(self.norm_guess / MOST_STRETCH, self.reach)
+        longest = min(self.aim / MOST_STRETCH, self.reach)
         error = 4 * solver_error(self.problem, longest)
         return max(1e-8 * self.scale, error, coarse)
 
@@ -283,10 +287,11 @@ class ObjectivePerturbationPlan(Printed):
         square = mean_squared_noise(kind, self.scale, self.problem.dimension)
         # A certified point is the minimiser for a linear term that is off by the tolerance at most.
         tilt = math.sqrt(square) + self.tolerance
-        own = objective_excess(tilt, self.strength, self.norm_guess)
+        # The pull of a ridge that was asked for is no loss.
+        ridge = self.problem.regularizer.strong_convexity
+        own = objective_excess(tilt, self.strength - ridge, self.norm_guess, ridge)
         rounding = self.noise.rounding(self.problem.dimension)
         own += self.problem.noise_excess(self.noise.mean_square, rounding)
-        ridge = self.problem.regularizer.strong_convexity
         return min(own, self.problem.most_excess(self.problem.terms.lipschitz, ridge))
 
     def facts(self) -> dict[str, Any]:

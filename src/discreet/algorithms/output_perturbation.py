@@ -153,7 +153,8 @@ class OutputPerturbationPlan(Printed):
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
         rounding = self.noise.rounding(self.problem.dimension)
         noise = self.problem.noise_excess(self.noise.mean_square, rounding)
-        shrunk = self.strength * self.norm_guess**2 / 2
+        added = self.strength - self.problem.regularizer.strong_convexity
+        shrunk = added * self.norm_guess**2 / 2
         return noise + shrunk + self.tolerance**2 / (2 * self.strength)
 
     def facts(self) -> dict[str, Any]:

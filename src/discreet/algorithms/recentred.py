@@ -128,7 +128,8 @@ class RecentredPerturbation:
 
     def _calibrated(self, problem: Problem, budget: Budget, share: float) -> RecentredPlan:
         single = ObjectivePerturbation(mode=self.mode, norm_guess=self.norm_guess)
-        mode, guess = single.calibration(problem, budget), single.guess(problem, budget)
+        mode, aim = single.calibration(problem, budget), single.aim(problem, budget)
+        guess = norm_guess_of(problem, self.norm_guess)
         outputs, inner = budget.split(share)
         output, _ = outputs.split(0.5)
         ridge = problem.regularizer.strong_convexity
@@ -138,7 +139,9 @@ class RecentredPerturbation:
             problem.terms, mode, inner, problem.neighbours, ridge, looks=looks
         )
         first, second = (
-            ObjectivePerturbationPlan(problem, budget, inner, output, mode, strength, scale, guess)
+            ObjectivePerturbationPlan(
+                problem, budget, inner, output, mode, strength, scale, guess, aim
+            )
             for strength, scale in runs
         )
         length = Length(problem, looks, multiplier, FullBatch(), cautious=True) if looks else None

@@ -36,11 +36,12 @@ examples:
 nothing is read but the schema. The expected error bounds how much worse the
 private model's average loss (the one named) is than that of the best weights
 whose norm is the norm guess; rows are taken in the scaled domain, labels of a
-regression in half label ranges. Guessing between two classes costs a logistic
-model 0.69 a row. The bound is rarely attained: a small one promises a useful
-model, after a large one the model may be useful all the same. Doubling the
-rows, or halving the row norm where the data allows it, buys as much as a
-larger epsilon.
+regression in half label ranges. Where noise dominates, residuals of ridge and
+elastic net are clipped earlier, so that the loss may change with epsilon.
+Guessing between two classes costs a logistic model 0.69 a row. The bound is
+rarely attained: a small one promises a useful model, after a large one the
+model may be useful all the same. Doubling the rows, or halving the row norm
+where the data allows it, buys as much as a larger epsilon.
 """
 
 
@@ -113,8 +114,8 @@ def run(args: argparse.Namespace) -> None:
     lines.append("\n* this plan. Noise scales of different algorithms do not compare.")
     if args.norm_guess is None:
         lines.append(
-            "Every error is for weights of the norm that its own plan guesses, so it may be\n"
-            "larger than at a smaller epsilon. --norm-guess gives all of them the same."
+            f"Every error is for weights of norm {_norm(model, plan):.3g}, usual for such rows and "
+            "labels.\n--norm-guess takes another."
         )
     if any(SECOND_BEST in row for row in table):
         lines.append(
@@ -135,7 +136,9 @@ def _described(text: str, model: Any, plan: Any, n_features: int) -> str:
     excess, mark = _excess(model, plan, n_features)
     if not mark:
         return text
-    other = f"{_UNKNOWN}; objective perturbation: {excess:.6g}{mark}"
+    # The plan's own guess, which stands above, is how far its steps should go.
+    norm = f"for norm {_norm(model, plan):.6g}"
+    other = f"{_UNKNOWN}; objective perturbation, {norm}: {excess:.6g}{mark}"
     return re.sub(rf"(?m)^(expected excess .*){_UNKNOWN}$", rf"\g<1>{other}", text)
 
 
@@ -167,6 +170,13 @@ def _excess(model: Any, plan: Any, n_features: int) -> tuple[float, str]:
     except (BudgetTooSmall, Incompatible, InvalidParameter):
         return math.inf, ""
     return bound, f" {SECOND_BEST}" if math.isfinite(bound) else ""
+
+
+def _norm(model: Any, plan: Any) -> float:
+    """Return the norm of weights that errors are for: the same whatever is chosen."""
+    from discreet.algorithms.base import norm_guess_of
+
+    return norm_guess_of(plan.problem, model.norm_guess)
 
 
 def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
