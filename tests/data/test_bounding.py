@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from discreet.data import ArraySource, Bounding, within
+from discreet.data import ArraySource, Bounding, RawBlock, within
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import (
     Clipped,
@@ -373,3 +373,28 @@ def test_no_cause_of_a_refusal_quotes_the_data(place):
         )
     report = traceback.TracebackException.from_exception(caught.value, limit=0)
     assert "secret" not in "".join(report.format(chain=True))
+
+
+class Announced:
+    """A source that announces ten rows and yields others."""
+
+    n_features, n_rows = 3, 10
+
+    def __init__(self, sizes: tuple[int, ...], sparse: bool) -> None:
+        self.sizes, self.sparse = sizes, sparse
+
+    def blocks(self):
+        for size in self.sizes:
+            rows = np.ones((size, 3))
+            yield RawBlock(sp.csr_array(rows) if self.sparse else rows, np.ones(size), None)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sizes", [(9,), (11,), (5, 6), (5, 4), ()])
+def test_sources_that_miscount_are_refused_without_a_number(sizes, sparse):
+    """Rows that never came would be memory that no bound holds for."""
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 3, Logistic())
+    with pytest.raises(InvalidData, match="as many rows as it says") as refusal:
+        bounding.apply(Announced(sizes, sparse))
+    assert not any(digit in str(refusal.value) for digit in "0123456789")
+    assert bounding.apply(Announced((4, 6), sparse)).n_rows == 10

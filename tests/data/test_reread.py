@@ -198,3 +198,12 @@ def test_a_fit_takes_little_memory(ranges, copies):
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < copies * X.nbytes
+
+
+def test_rows_that_are_not_aligned_are_the_same_too():
+    n, p = 12, 9000  # more columns than numpy sums at once
+    buffer = np.zeros(8 * n * p + 8, np.uint8)
+    X = buffer[1 : 1 + 8 * n * p].view(np.float64).reshape(n, p)
+    X[:] = np.random.default_rng(1).normal(size=(n, p))
+    assert not X.flags.aligned
+    check(*both(X, Bounds(row_norm=1.0, classes=(0, 1))))

@@ -271,7 +271,9 @@ class Bounding:
         X = Stacked(source, self.dimension, storage.dtype)
         y = self._labels.empty(source.n_rows)
         weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
-        for part, *rest in in_order(lambda raw: self._bound_sparse(raw, storage), source.blocks()):
+        for part, *rest in in_order(
+            lambda job: self._bound_sparse(job[1], storage), _numbered(source)
+        ):
             s = X.add(part)
             y[s], weight[s], norms[s] = rest
         return Rows(X.whole(), self.loss.attach(y, norms), weight, norms)
@@ -367,5 +369,13 @@ def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:
     """Yield every block with the position of its first row."""
     start = 0
     for raw in source.blocks():
+        # privacy: rows beyond or short of what was announced would leave memory that no bound
+        # holds for. Their number may be secret, so it is not told.
+        if start + raw.X.shape[0] > source.n_rows:
+            break
         yield start, raw
         start += raw.X.shape[0]
+    else:
+        if start == source.n_rows:
+            return
+    raise InvalidData("The source does not have as many rows as it says. Count what it yields.")
