@@ -90,18 +90,15 @@ def settle(residual: float, error: float, room: float) -> bool:
     (True, False)
     """
     if not error < room:
-        raise NotCertified(
-            "Rounding errors exceed the tolerance, so no point can be certified and nothing is "
-            "released. Weights are longer than was planned for: plan with more strength or, where "
-            "there is one, a larger norm_guess. A second attempt spends budget again."
-        )
+        raise failed()
     return residual + error <= room
 
 
 def failed() -> NotCertified:
-    """Return the error for a solver that ran out of progress."""
+    """Return the error for a solver that ran out of progress, or that rounding stopped."""
+    # privacy: which of the two it was would tell of the rows.
     return NotCertified(
-        "The solver did not reach the tolerance, so nothing is released. A second attempt is a "
-        "new release and spends budget again. Plan with more strength or, where there is one, a "
-        "larger norm_guess."
+        "The solver did not reach the tolerance, so nothing is released. Weights may be longer "
+        "than was planned for: plan with more strength or, where there is one, a larger "
+        "norm_guess. A second attempt is a new release and spends budget again."
     )
