@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.accounting import (
@@ -127,6 +128,48 @@ def test_two_blankings_cover_replacements_in_batches(sigma: float, rate: float, 
     claim = promise.under("replace-one")
     assert claim is not None
     assert PoissonGaussian(sigma, rate, steps, "replace-one").delta(claim[0]) <= claim[1]
+
+
+class Chain:
+    """What tells three laws apart, each from the next, as an event."""
+
+    def __init__(self, laws: np.ndarray) -> None:
+        self.laws = laws
+
+    def delta(self, epsilon: float) -> float:
+        pairs = [(0, 1), (1, 0), (1, 2), (2, 1)]
+        return max(hockey_stick(self.laws[a], self.laws[b], epsilon) for a, b in pairs)
+
+    def rdp(self, order: float) -> float:
+        return math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+
+def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    return float(np.maximum(p - math.exp(min(epsilon, 700.0)) * q, 0.0).sum())
+
+
+def test_two_blankings_cover_both_ends_of_any_chain() -> None:
+    rng = np.random.default_rng(0)
+    closest = 0.0
+    for _ in range(200):
+        step = rng.normal(size=6) * rng.choice([0.2, 1.0, 3.0])
+        # The second step goes on where the first one went, so that ends are as far as they can be.
+        middle = rng.dirichlet(np.ones(6))
+        laws = np.array([middle * np.exp(step), middle, middle * np.exp(-step)])
+        chain = Chain(laws / laws.sum(axis=1, keepdims=True))
+        delta = float(10 ** rng.uniform(-6, -1))
+        claim = guarantee(epsilon=9.0, delta=delta, event=chain).under("replace-one")
+        assert claim is not None
+        ends = (chain.laws[0], chain.laws[2])
+        far = max(hockey_stick(*ends, claim[0]), hockey_stick(*ends[::-1], claim[0]))
+        assert far <= claim[1]
+        # Nine tenths of the claim are often too little, so the test can fail.
+        near = max(hockey_stick(*ends, 0.9 * claim[0]), hockey_stick(*ends[::-1], 0.9 * claim[0]))
+        closest = max(closest, near / claim[1])
+    assert closest > 1.0
 
 
 def test_of_a_point_only_the_worst_is_known() -> None:

@@ -58,7 +58,7 @@ class LossGrid:
         above, below = _masses(gap, right), _masses(gap, exchanged)
         below *= np.exp(-gap * np.arange(1.0, len(below) + 1.0))
         # privacy: what the curve keeps beyond its last point is a loss without end.
-        infinite = min(1.0, float(right[-1]))
+        infinite = min(1.0, max(0.0, float(right[-1])))
         zero = 1.0 - infinite - float(above.sum()) - float(below.sum())
         # privacy: only now, so that masses which rounding made negative are added, not moved.
         masses = np.maximum(np.concatenate([below[::-1], [zero], above]), 0.0)
