@@ -41,12 +41,12 @@ from discreet.adaptive import (
     ThresholdStop,
     geometric_levels,
 )
-from discreet.algorithms import Problem
-from discreet.algorithms.second_moments import SecondMoments
+from discreet.algorithms.perturbation.second_moments import SecondMoments
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded
-from discreet.types import Bounds
+from discreet.problem import Problem
 from problems import Array, data_directory, present
 
 RESULTS = Path(__file__).resolve().parent / "results" / "accuracy_first"

@@ -23,10 +23,12 @@ import numpy as np
 
 from discreet import Bounds
 from discreet.accounting import Budget
-from discreet.algorithms import NoisyGradient, ObjectivePerturbation, Problem, typical_steps
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation
+from discreet.algorithms.gradient import typical_steps
 from discreet.data import ArraySource
 from discreet.losses import Absolute, Hinge, HuberisedHinge, Loss, Quantile, SmoothedQuantile
 from discreet.noise import Seeded
+from discreet.problem import Problem
 from problems import PROBLEMS, data_directory
 from ridge import PROBLEMS as REGRESSIONS
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
-from discreet.algorithms.descent import DROWNED, PLENTY
+from discreet.defaults.descent import DROWNED, PLENTY
 
 SEEDS = 5
 SIZES = ((400, 4), (1500, 12), (6000, 4), (6000, 40), (25_000, 12))

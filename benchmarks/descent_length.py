@@ -23,13 +23,12 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from discreet.accounting import Budget
-from discreet.algorithms import Problem
-from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.early_stopping import FADES, REACH, early_stopping
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
+from discreet.defaults.early_stopping import FADES, REACH, early_stopping
 from discreet.losses import CalibratedLogistic, Logistic
 from discreet.noise import Seeded
-from discreet.types import Bounds
+from discreet.problem import Problem, rows_against_noise
 from few_rows import LAWS, rows
 
 SEEDS = 4

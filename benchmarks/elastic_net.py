@@ -18,12 +18,11 @@ import numpy as np
 from descent_choice import BOUNDS, EPSILONS, LAWS, RELATIONS, SIZES, drawn
 from discreet import PrivateElasticNet
 from discreet.accounting import Budget
-from discreet.algorithms import Problem
-from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.minimize import minimise
 from discreet.data import ArraySource
 from discreet.estimators.regressors import penalised_clip
 from discreet.noise import as_randomness
+from discreet.problem import Problem, rows_against_noise
+from discreet.solvers.minimize import minimise
 
 SEEDS = 3
 ERRORS = ("laplace", "rare")

@@ -33,14 +33,15 @@ from sklearn.preprocessing import normalize
 
 from discreet import PrivateSparseLogisticRegression
 from discreet.accounting import Budget
-from discreet.algorithms import FrankWolfe, Problem
-from discreet.algorithms.frank_wolfe_common import TYPICAL
-from discreet.algorithms.frank_wolfe_sparse import SquaredSteps, StaleSteps, term_grid
+from discreet.algorithms import FrankWolfe
+from discreet.algorithms.frank_wolfe.common import TYPICAL
+from discreet.algorithms.frank_wolfe.sparse_steps import SquaredSteps, StaleSteps, term_grid
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Rows
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded, System
+from discreet.problem import Problem
 from discreet.sets import L1Ball
-from discreet.types import Bounds
 
 RESULTS = Path(__file__).resolve().parent / "results" / "frank_wolfe"
 Labelled = tuple[Any, Any]

@@ -28,15 +28,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet.accounting import Budget
-from discreet.algorithms import NoisyGradient, Problem
-from discreet.algorithms.gradient_path import walk
+from discreet.algorithms import NoisyGradient
+from discreet.algorithms.gradient.path import walk
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.blocks import one_blas_thread, slices
 from discreet.data.blockwise import cache_rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.losses import Logistic
 from discreet.noise import System
-from discreet.types import Bounds
+from discreet.problem import Problem
 from environments import interpreter
 
 WAYS = {"numpy": 0.0, "compiled": math.inf}

@@ -28,14 +28,9 @@ from scipy.optimize import linprog, minimize
 from descent_length import one_hot
 from discreet import Bounds, PrivateLogisticRegression, PrivateSGDClassifier
 from discreet.accounting import Budget, gaussian_multiplier
-from discreet.algorithms import (
-    NoisyGradient,
-    ObjectivePerturbation,
-    OutputPerturbation,
-    Problem,
-    choose,
-)
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation, OutputPerturbation
 from discreet.data import ArraySource
+from discreet.defaults import choose
 from discreet.errors import MissingBound
 from discreet.losses import (
     Absolute,
@@ -49,6 +44,7 @@ from discreet.losses import (
     Squared,
 )
 from discreet.noise import Seeded
+from discreet.problem import Problem
 from discreet.regularizers import Ridge
 from discreet.sets import AllSpace, L2Ball
 from few_rows import rows as law_rows

@@ -43,21 +43,15 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget
-from discreet.algorithms import (
-    Algorithm,
-    ExponentialSampling,
-    Localization,
-    ObjectivePerturbation,
-    Plan,
-    Problem,
-)
+from discreet.algorithms import ExponentialSampling, Localization, ObjectivePerturbation
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Rows
 from discreet.errors import Incompatible
 from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic, Loss
 from discreet.noise import Seeded
+from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Ridge, Zero
 from discreet.sets import AllSpace, Box, ConvexSet, L2Ball
-from discreet.types import Bounds
 
 OUT = Path(__file__).parent / "results" / "pure_dp"
 BOUNDS = Bounds(row_norm=1.0, classes=(0, 1))

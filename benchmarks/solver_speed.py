@@ -31,10 +31,10 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from discreet import PrivateLogisticRegression
-from discreet.algorithms.minimize import minimise
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, certificate_error
 from discreet.losses import Logistic
-from discreet.types import Bounds
+from discreet.solvers.minimize import minimise
 
 EPSILONS = (0.1, 1.0, 8.0)
 RANGE = (-0.5, 0.5)

@@ -42,7 +42,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from discreet import Bounds, PrivateSparseLogisticRegression, PrivateSparseRegression
-from discreet.algorithms.support_selection import recovery_probability
+from discreet.algorithms.support.support_selection import recovery_probability
 from problems import data_directory
 
 RESULTS = Path(__file__).resolve().parent / "results" / "sparse"

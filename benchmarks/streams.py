@@ -20,12 +20,12 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from discreet.accounting import Budget
-from discreet.algorithms import Problem
-from discreet.algorithms.ftrl import FTRL, FTRLPlan
+from discreet.algorithms.stream.ftrl import FTRL, FTRLPlan
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Rows
 from discreet.losses import Huber, Logistic
 from discreet.noise import Seeded
-from discreet.types import Bounds
+from discreet.problem import Problem
 from problems import data_directory, one_hot, present, unit
 
 HERE = Path(__file__).resolve().parent

@@ -20,12 +20,13 @@ import numpy as np
 
 from descent_length import KINDS, one_hot
 from discreet.accounting import Budget
-from discreet.algorithms import Problem, RecentredPerturbation
-from discreet.algorithms.early_stopping import early_stopping
+from discreet.algorithms import RecentredPerturbation
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
+from discreet.defaults.early_stopping import early_stopping
 from discreet.losses import Logistic
 from discreet.noise import Seeded
-from discreet.types import Bounds
+from discreet.problem import Problem
 from few_rows import best_risk, risk, rows
 
 SEEDS = 2

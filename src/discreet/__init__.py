@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
+    from discreet.bounds import Bounds
     from discreet.errors import TooFewRows, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
-    from discreet.types import Bounds
 
 __version__ = "0.1.0"
 
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Bounds": "types",
+    "Bounds": "bounds",
     "Budget": "accounting",
     "Guarantee": "accounting",
     "TooFewRows": "errors",

@@ -30,7 +30,7 @@ from discreet.accounting import (
     zcdp_delta,
 )
 from discreet.accounting.pld import _pure_epsilon, basic_delta, convex_hull, pld_delta
-from discreet.types import Neighbours
+from discreet.bounds import Neighbours
 
 
 def test_gaussians_compose_exactly() -> None:

@@ -23,7 +23,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.curves import kinked_rdp, logistic_loss, logistic_noise
 from discreet.accounting.strength import WORTH
-from discreet.types import Array, Neighbours
+from discreet.bounds import Array, Neighbours
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
 KAPPAS = [1e-3, 0.1, 1.0, 4.0, 30.0, 1e3]

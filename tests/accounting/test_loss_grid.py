@@ -10,10 +10,10 @@ import pytest
 from dp_accounting.pld import pld_pmf
 from scipy.stats import binom
 
-from discreet.accounting.gaussian import gaussian_profile
+from discreet.accounting.gaussian_profile import gaussian_profile
 from discreet.accounting.loss_grid import LossGrid
-from discreet.accounting.sampling import poisson_profiles
-from discreet.types import Array
+from discreet.accounting.subsampling import poisson_profiles
+from discreet.bounds import Array
 
 
 def coin(epsilon: float, cells: int) -> LossGrid:

@@ -18,10 +18,10 @@ from discreet.accounting import (
     gaussian_multiplier,
 )
 from discreet.accounting.curves import anchored, kinked_rdp
-from discreet.accounting.gaussian import least
+from discreet.accounting.gaussian_profile import least
 from discreet.accounting.utility import mean_squared_noise, objective_excess
+from discreet.bounds import Neighbours
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
-from discreet.types import Neighbours
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
 

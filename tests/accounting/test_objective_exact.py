@@ -14,8 +14,8 @@ from scipy.special import expit, logsumexp, ndtr
 
 from discreet.accounting import MODES, Composed, LossTerms, ObjectivePerturbation
 from discreet.accounting.events import Curve
-from discreet.accounting.gaussian import gaussian_profile
-from discreet.types import Neighbours
+from discreet.accounting.gaussian_profile import gaussian_profile
+from discreet.bounds import Neighbours
 
 Slope = Callable[[np.ndarray], np.ndarray]
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])

@@ -19,14 +19,15 @@ from discreet.accounting import (
     solution_distance,
     sparse_regression_excess,
 )
-from discreet.algorithms import NoisyGradient, Problem
+from discreet.algorithms import NoisyGradient
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Hinge
 from discreet.noise import Seeded
 from discreet.noise.prefix import Strategy, Toeplitz, Tree, best_blt
+from discreet.problem import Problem
 from discreet.sets import L2Ball
-from discreet.types import Bounds
 
 
 def test_noise_quantiles() -> None:

@@ -25,17 +25,16 @@ from discreet.adaptive import (
     choose,
     geometric_levels,
 )
+from discreet.adaptive.noise_quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.noise_reduction import (
     BrownianReduction,
     GammaReduction,
     IntegerLaplaceReduction,
 )
-from discreet.adaptive.quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.query import SIZE_KNOWN, _margins
 from discreet.adaptive.threshold_stop import split_task
-from discreet.algorithms import Problem
-from discreet.algorithms.sufficient_statistics import stein_strength
-from discreet.algorithms.trust_region import trust_region
+from discreet.algorithms.perturbation.sufficient_statistics import stein_strength
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.losses import (
@@ -50,8 +49,9 @@ from discreet.losses import (
     Squared,
 )
 from discreet.noise import Seeded
+from discreet.problem import Problem
 from discreet.regularizers import Ridge
-from discreet.types import Bounds
+from discreet.solvers.trust_region import trust_region
 
 BOUNDS = Bounds(row_norm=1.0, label=(-1.0, 1.0), classes=(-1, 1))
 RELATIONS = ("zero-out", "replace-one", "add-remove")

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Budget
-from discreet.algorithms import NoisyGradient, Problem, Purification, purification
+from discreet.algorithms import NoisyGradient, Purification, purification
 from discreet.algorithms.purification import MIXING, PurificationPlan
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible
 from discreet.losses import Hinge, Logistic
 from discreet.noise import Seeded
+from discreet.problem import Problem
 from discreet.sets import Box, L2Ball
-from discreet.types import Bounds
 
 
 def problem(**changes: object) -> Problem:

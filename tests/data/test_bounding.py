@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, RawBlock, within
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import (
@@ -26,7 +27,6 @@ from discreet.losses import (
     Softmax,
     Squared,
 )
-from discreet.types import Bounds
 
 ODD = [0.0, -0.0, 1e308, -1.7e308, 1e300, 5e-324, 1e-310, math.nan, math.inf, -math.inf, 1.0]
 values = st.one_of(st.sampled_from(ODD), st.floats(-1e3, 1e3), st.floats())

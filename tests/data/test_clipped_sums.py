@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from discreet.bounds import Bounds, unit_roundoff
 from discreet.data import ArraySource, Bounding, Rows, blockwise
 from discreet.data.blocks import gamma, slices
 from discreet.data.blockwise import BLOCK_ROWS, cache_rows
@@ -30,7 +31,6 @@ from discreet.losses import (
     Squared,
     SquaredVector,
 )
-from discreet.types import Bounds, unit_roundoff
 
 
 def labels(loss: Loss, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -15,7 +15,8 @@ from numba import njit
 import discreet.data.clipped_sums as module
 import discreet.data.compiled as compiled
 from discreet.accounting import Budget
-from discreet.algorithms import NoisyGradient, Problem
+from discreet.algorithms import NoisyGradient
+from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource, Rows
 from discreet.data.blocks import slices
 from discreet.data.blockwise import BLOCK_ROWS
@@ -24,7 +25,7 @@ from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Huber, Logistic, Loss, Softmax
 from discreet.noise import Seeded
-from discreet.types import Array, Bounds
+from discreet.problem import Problem
 
 ALWAYS, NEVER = math.inf, 0.0
 COMPILED = [loss for loss in LOSSES.values() if loss.scalar_slope() is not None]

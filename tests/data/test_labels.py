@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding
 from discreet.losses import Poisson, Squared, SquaredVector
-from discreet.types import Bounds
 
 
 @pytest.mark.parametrize("intercept", [0.0, 1.0])

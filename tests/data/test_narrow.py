@@ -20,15 +20,15 @@ from discreet.algorithms import (
     NoisyGradient,
     ObjectivePerturbation,
     OutputPerturbation,
-    Problem,
 )
+from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
 from discreet.data.storage import NARROW, WIDE, storage_of
 from discreet.losses import Logistic
 from discreet.noise import Seeded
+from discreet.problem import Problem
 from discreet.sets import AllSpace, L2Ball
-from discreet.types import Array, Bounds
 
 WAYS = {"numpy": 0.0, "compiled": math.inf}
 

@@ -11,10 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from discreet import PrivateLogisticRegression
+from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding
 from discreet.data.stacked import Stacked
 from discreet.losses import Logistic
-from discreet.types import Bounds
 
 
 def test_blocks_are_stacked_as_by_scipy():

@@ -10,11 +10,11 @@ import pytest
 
 from discreet import Bounds, PrivateElasticNet, PrivateRidge
 from discreet.accounting import Budget
-from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.minimize import minimise
 from discreet.data import ArraySource
 from discreet.estimators.regressors import penalised_clip, usual_clip
 from discreet.noise import Seeded
+from discreet.problem import rows_against_noise
+from discreet.solvers.minimize import minimise
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1))
 

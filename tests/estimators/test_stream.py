@@ -21,7 +21,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.accounting import Guarantee
-from discreet.algorithms.stream_learner import StreamLearner
+from discreet.algorithms.stream.learner import StreamLearner
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import UndeclaredBounds
@@ -30,7 +31,6 @@ from discreet.estimators.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 from discreet.noise import Seeded
 from discreet.sets import L2Ball
-from discreet.types import Bounds
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))

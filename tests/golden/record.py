@@ -20,10 +20,11 @@ import numpy as np
 
 import discreet
 from discreet import Bounds, Budget
-from discreet.algorithms import ALGORITHMS, Problem
+from discreet.algorithms import ALGORITHMS
 from discreet.data import ArraySource
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded
+from discreet.problem import Problem
 from discreet.sets import L1Ball
 
 KEPT = Path(__file__).with_name("golden.json")

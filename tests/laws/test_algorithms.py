@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Budget, Guarantee
-from discreet.algorithms import ALGORITHMS, Plan, Problem
+from discreet.algorithms import ALGORITHMS
+from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded, System
+from discreet.problem import Plan, Problem
 from discreet.regularizers import L1, Regularizer, Ridge, Zero
 from discreet.sets import L1Ball
-from discreet.types import Bounds
 
 TABLE = pytest.mark.parametrize("name", sorted(ALGORITHMS))
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.bounds import Array
 from discreet.errors import InvalidParameter, MissingBound
 from discreet.losses import (
     LOSSES,
@@ -22,7 +23,6 @@ from discreet.losses import (
     Softmax,
     SquaredVector,
 )
-from discreet.types import Array
 
 LABEL, REACH = 3.0, 9.0
 

@@ -12,6 +12,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.regularizers import (
     L1,
@@ -26,7 +27,6 @@ from discreet.regularizers import (
     combined_prox,
 )
 from discreet.sets import SETS, AllSpace, Box, ConvexSet, L2Ball, Simplex
-from discreet.types import Array
 
 VARIANTS: list[Regularizer] = [
     Ridge(strength=0.0),

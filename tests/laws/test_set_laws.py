@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.sets import (
     SETS,
@@ -27,7 +28,6 @@ from discreet.sets import (
     Simplex,
     VertexPolytope,
 )
-from discreet.types import Array
 
 CUBE = tuple((a, b, c) for a in (-1.0, 1.0) for b in (0.0, 2.0) for c in (-3.0, 1.0))
 

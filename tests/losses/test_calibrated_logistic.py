@@ -11,12 +11,12 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit
 
+from discreet.bounds import Array
 from discreet.data import Rows
 from discreet.data.clipped_sums import PATIENCE, ClippedSums
 from discreet.errors import InvalidParameter
 from discreet.losses import CappedLogistic, Clipped, Logistic, Loss
 from discreet.losses.calibrated_logistic import CalibratedLogistic
-from discreet.types import Array
 
 NORMS = np.array([0.0, 1e-3, 0.2, 0.31, 0.45, 0.6, 0.8, 1.0])
 LOSS = CalibratedLogistic(clip=0.3)

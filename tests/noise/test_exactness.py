@@ -13,7 +13,7 @@ from mpmath import mp
 from scipy import special
 
 from discreet.noise import GammaSphere, Gaussian, Grid, Laplace, Seeded
-from discreet.noise import inversion as inv
+from discreet.noise import rounded_draws as inv
 from discreet.noise.gamma_sphere import _Chi
 
 U = 2.0**-53

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.regularizers import (
     L1,
@@ -19,7 +20,6 @@ from discreet.regularizers import (
     combined_prox,
 )
 from discreet.sets import AllSpace, Box, ConvexSet, L1Ball, L2Ball
-from discreet.types import Array
 
 
 def grid_minimum(regularizer: Regularizer, constraint: ConvexSet, w: Array, step: float) -> Array:

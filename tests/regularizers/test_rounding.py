@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.regularizers import (
     L1,
     ElasticNet,
@@ -34,7 +35,6 @@ from discreet.sets import (
     Simplex,
 )
 from discreet.sets.groups import group_labels
-from discreet.types import Array, unit_roundoff
 
 Exact = list[mpmath.mpf]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.sets import (
     AllSpace,
@@ -23,7 +24,6 @@ from discreet.sets import (
     VertexPolytope,
 )
 from discreet.sets.vertex_polytope import nearest_point
-from discreet.types import Array
 
 
 def quadratic_programme(vertices: Array, w: Array) -> Array:

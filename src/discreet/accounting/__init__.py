@@ -23,26 +23,26 @@ from discreet.accounting.gamma import (
     gamma_scale,
     output_sensitivity,
 )
-from discreet.accounting.gaussian import (
+from discreet.accounting.gaussian_profile import (
     folded_delta,
     folded_multiplier,
     gaussian_delta,
     gaussian_multiplier,
 )
 from discreet.accounting.guarantee import INSECURE, Budget, Guarantee
-from discreet.accounting.objective import (
+from discreet.accounting.objective_noise import (
     MODES,
     Mode,
     ObjectivePerturbation,
     best_mode,
 )
-from discreet.accounting.sampling import (
+from discreet.accounting.strength import default_strength
+from discreet.accounting.subsampling import (
     CappedPoissonGaussian,
     FixedSizeGaussian,
     PoissonGaussian,
     sampled_multiplier,
 )
-from discreet.accounting.strength import default_strength
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import (
     best_strength,

@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from discreet.accounting.gaussian import TINY, least
+from discreet.accounting.gaussian_profile import TINY, least
+from discreet.bounds import Array
 from discreet.checks import between, positive
-from discreet.types import Array
 
 _LOG_ORDERS = np.linspace(math.log(1e-4), math.log(1e7), 64)
 

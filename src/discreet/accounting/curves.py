@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit, log_ndtr
 
-from discreet.types import Array
+from discreet.bounds import Array
 
 _GRID = np.linspace(0.0, 1.0, 9)
 _MARGINS = np.linspace(-36.0, 36.0, 4097)

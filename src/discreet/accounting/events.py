@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from discreet.accounting.conversions import rdp_delta, zcdp_profile
-from discreet.accounting.gaussian import gaussian_profile, least, two_sided
+from discreet.accounting.gaussian_profile import gaussian_profile, least, two_sided
+from discreet.bounds import Array
 from discreet.checks import integer, nonnegative, positive
 from discreet.errors import InvalidParameter
-from discreet.types import Array
 
 
 @runtime_checkable

@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.accounting.curves import logistic_loss, logistic_noise
 from discreet.accounting.terms import LossTerms, kappa
+from discreet.bounds import rows_apart
 from discreet.checks import nonnegative, one_of, positive
 from discreet.errors import BudgetTooSmall, Incompatible
-from discreet.types import rows_apart
 
 
 def _tight(terms: LossTerms, epsilon: float, strength: float, factor: int) -> float:

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
-from discreet.accounting.gaussian import least
+from discreet.accounting.gaussian_profile import least
+from discreet.bounds import NEIGHBOURS, Neighbours
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
-from discreet.types import NEIGHBOURS, Neighbours
 
 _VERSION = 1
 _LARGEST = 1e4  # beyond this no epsilon is looked for

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
-from discreet.types import Array
+from discreet.bounds import Array
 
 _LEAST_ORDER, _ORDERS = 2.0**-8, 16
 """Smallest exponent of the bounds on tails, over the width of a sum, and how many there are."""
@@ -30,7 +30,7 @@ class LossGrid:
 
     Examples
     --------
-    >>> from discreet.accounting.gaussian import gaussian_profile
+    >>> from discreet.accounting.gaussian_profile import gaussian_profile
     >>> curve = gaussian_profile(0.01 * np.arange(1000), 0.5)
     >>> twice = LossGrid.joined(0.01, curve, curve).repeated(2, 1e-15)
     >>> bool(abs(twice.deltas(np.array([1.0])) / gaussian_profile(1.0, 0.5 * 2**0.5) - 1) < 1e-3)

@@ -12,9 +12,9 @@ from functools import lru_cache, reduce
 import numpy as np
 
 from discreet.accounting.events import Curve, Event, Pure
-from discreet.accounting.gaussian import least, two_sided
+from discreet.accounting.gaussian_profile import least, two_sided
 from discreet.accounting.loss_grid import LossGrid
-from discreet.types import Array
+from discreet.bounds import Array
 
 _TAIL = 1e-16
 _REACH = 300.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale, kst12_floor
-from discreet.accounting.gaussian import least
-from discreet.accounting.objective import MODES, best_mode
+from discreet.accounting.gaussian_profile import least
+from discreet.accounting.objective_noise import MODES, best_mode
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import best_strength, mean_squared_noise, objective_excess
+from discreet.bounds import Neighbours
 from discreet.checks import integer, one_of
-from discreet.types import Neighbours
 
 _SHARES = (1.0, 2.0, 4.0)
 """Multiples of the share of epsilon that a floor leaves to the curvature of a record."""

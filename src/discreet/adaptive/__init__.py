@@ -7,10 +7,9 @@ neither because the epsilon was worked out from the target.
 """
 
 from discreet.adaptive.above_threshold import METRICS, AboveThreshold, Sensitivity
-from discreet.adaptive.certificate import Certificate, certified
-from discreet.adaptive.choose import METHODS, AccuracyPlan, choose
+from discreet.adaptive.certified_stop import Certificate, certified
 from discreet.adaptive.doubling import Doubling
-from discreet.adaptive.inversion import OneShot
+from discreet.adaptive.methods import METHODS, AccuracyPlan, choose
 from discreet.adaptive.noise_reduction import (
     BrownianReduction,
     GammaReduction,
@@ -18,6 +17,7 @@ from discreet.adaptive.noise_reduction import (
     LaplaceReduction,
     geometric_levels,
 )
+from discreet.adaptive.one_shot import OneShot
 from discreet.adaptive.outcome import Outcome, Step
 from discreet.adaptive.paths import OutputPath, StatisticsPath
 from discreet.adaptive.query import Query

@@ -27,10 +27,10 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from discreet.adaptive.discrete import geometric
+from discreet.bounds import NEIGHBOURS
 from discreet.checks import between, finite, integer, nonnegative, one_of, positive
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.noise import Randomness
-from discreet.types import NEIGHBOURS
 
 METRICS = ("excess-risk", "loss", "error-rate")
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)

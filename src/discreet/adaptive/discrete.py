@@ -2,7 +2,7 @@
 
 Draws are made in float64 with an error bound. Where the bound leaves a draw
 open, the same uniform is continued with further bits and compared in
-multi-precision arithmetic, as in :mod:`discreet.noise.inversion`.
+multi-precision arithmetic, as in :mod:`discreet.noise.rounded_draws`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy.typing as npt
 from mpmath import mp, mpf
 from mpmath.libmp import from_float, from_int, mpf_div, mpf_exp, mpf_neg, to_fixed
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.errors import InvalidParameter
 from discreet.noise import Randomness
 from discreet.noise.grid import MOST_STEPS
-from discreet.noise.inversion import REL, nearest, settle, tail_bits
-from discreet.types import Array
+from discreet.noise.rounded_draws import REL, nearest, settle, tail_bits
 
 _REACH = 178.0  # P(G > 178 scale) < 2**-256
 

@@ -22,11 +22,11 @@ from discreet.adaptive.discrete import discrete_laplace
 from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
-from discreet.algorithms.base import checked
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.noise import Randomness
+from discreet.problem import checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +52,9 @@ class Doubling:
     --------
     >>> from discreet.adaptive.paths import OutputPath
     >>> from discreet.adaptive.task import Task
-    >>> from discreet.algorithms import Problem
+    >>> from discreet.problem import Problem
     >>> from discreet.losses import Logistic
-    >>> from discreet.types import Bounds
+    >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=5, n_rows=100_000)
     >>> task = Task(problem=problem, strength=500.0)

@@ -30,11 +30,11 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.adaptive.discrete import discrete_laplace, keep_coins
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.errors import InvalidParameter
 from discreet.noise import Randomness
-from discreet.noise.inversion import normal
-from discreet.types import Array
+from discreet.noise.rounded_draws import normal
 
 FLOATING_POINT = "noise is drawn in floating point: its low-order bits are not covered by the proof"
 """Assumption of every path that is not drawn in exact integers."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.accounting import Event, Guarantee
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, sealed
+from discreet.bounds import Array
 from discreet.noise import Randomness
-from discreet.types import Array
+from discreet.problem import SIDE_CHANNELS, Problem, sealed
 
 
 @dataclass(frozen=True)

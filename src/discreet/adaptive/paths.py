@@ -25,15 +25,14 @@ from discreet.adaptive.noise_reduction import (
     check_levels,
 )
 from discreet.adaptive.task import Task
-from discreet.algorithms.base import solver_error
-from discreet.algorithms.second_moments import SecondMoments
-from discreet.algorithms.sufficient_statistics import stein_strength
-from discreet.algorithms.trust_region import trust_region
+from discreet.algorithms.perturbation import SecondMoments, stein_strength
+from discreet.bounds import Array, unit_roundoff
 from discreet.checks import one_of
 from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.noise import Grid, Randomness
-from discreet.types import Array, unit_roundoff
+from discreet.problem import solver_error
+from discreet.solvers.trust_region import trust_region
 
 Noise = Literal["laplace", "gamma", "brownian"]
 NOISES = ("laplace", "gamma", "brownian")

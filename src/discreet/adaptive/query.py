@@ -10,12 +10,12 @@ import numpy as np
 
 from discreet.adaptive.above_threshold import METRICS, Sensitivity
 from discreet.adaptive.task import Task
-from discreet.algorithms.base import solver_error
+from discreet.bounds import Array
 from discreet.checks import one_of, positive
 from discreet.data import Rows
 from discreet.errors import Incompatible
 from discreet.losses import Squared
-from discreet.types import Array
+from discreet.problem import solver_error
 
 SIZE_KNOWN = "there are no more rows than the declared largest number"
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import lambertw
 
-from discreet.algorithms import Problem
-from discreet.algorithms.minimize import minimise
+from discreet.bounds import Array
 from discreet.checks import integer, positive
 from discreet.data import Rows, gamma
 from discreet.errors import Incompatible, MissingBound
@@ -22,9 +21,10 @@ from discreet.losses import (
     SmoothedQuantile,
     Squared,
 )
+from discreet.problem import Problem
 from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
-from discreet.types import Array
+from discreet.solvers.minimize import minimise
 
 _LOSSES = (Squared, Logistic, CappedLogistic, HuberisedHinge, Huber, SmoothedQuantile)
 _LOGISTIC = float(lambertw(math.exp(-1.0)).real)  # sup of -m f'(m) for the logistic loss
@@ -52,7 +52,7 @@ class Task:
 
     Examples
     --------
-    >>> from discreet.types import Bounds
+    >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
     ...                   n_features=38, n_rows=100_000)
     >>> round(Task(problem=problem, strength=500.0).radius, 6)

@@ -22,11 +22,11 @@ from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.adaptive.task import Task
-from discreet.algorithms.base import checked
 from discreet.checks import between, positive
 from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.noise import Randomness
+from discreet.problem import checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +52,9 @@ class ThresholdStop:
     Examples
     --------
     >>> from discreet.adaptive.paths import OutputPath
-    >>> from discreet.algorithms import Problem
+    >>> from discreet.problem import Problem
     >>> from discreet.losses import Logistic
-    >>> from discreet.types import Bounds
+    >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=5, n_rows=100_000, neighbours="replace-one")
     >>> task = Task(problem=problem, strength=500.0)
@@ -198,9 +198,9 @@ class ThresholdStop:
 def split_task(task: Task, n_rows: int) -> Task:
     """Return the task of a part of the rows, with the ball of the whole.
 
-    >>> from discreet.algorithms import Problem
+    >>> from discreet.problem import Problem
     >>> from discreet.losses import Squared
-    >>> from discreet.types import Bounds
+    >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
     ...                   n_features=2, n_rows=100)
     >>> split_task(Task(problem=problem, strength=1.0), 20).n

@@ -27,7 +27,14 @@ import numpy as np
 
 from discreet.accounting import Budget, Guarantee, Pure
 from discreet.accounting.guarantee import LEAST_DELTA
-from discreet.algorithms.base import (
+from discreet.algorithms.gradient import NoisyGradient
+from discreet.algorithms.perturbation import ObjectivePerturbation, OutputPerturbation
+from discreet.bounds import Array
+from discreet.checks import between, one_of
+from discreet.data import Source
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
+from discreet.noise import Grid, Laplace, Randomness, integers, release
+from discreet.problem import (
     Algorithm,
     Plan,
     Printed,
@@ -35,18 +42,10 @@ from discreet.algorithms.base import (
     Release,
     checked,
     norm_guess_of,
+    promise,
     sealed,
 )
-from discreet.algorithms.noisy_gradient import NoisyGradient
-from discreet.algorithms.objective_perturbation import ObjectivePerturbation
-from discreet.algorithms.output_perturbation import OutputPerturbation
-from discreet.algorithms.promise import promise
-from discreet.checks import between, one_of
-from discreet.data import Source
-from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
-from discreet.noise import Grid, Laplace, Randomness, integers, release
 from discreet.sets import AllSpace, L2Ball
-from discreet.types import Array
 
 INNER: dict[str, Callable[..., Algorithm]] = {
     kind.name: kind for kind in (NoisyGradient, ObjectivePerturbation, OutputPerturbation)
@@ -73,7 +72,7 @@ class Purification:
     Examples
     --------
     >>> from discreet.losses import Logistic
-    >>> from discreet.types import Bounds
+    >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=30, n_rows=10_000, constraint=L2Ball(radius=3.0))
     >>> plan = Purification().plan(problem, Budget(1.0))

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.bounds import Bounds
 from discreet.cli.files import check_outputs, say, tell, write_model
 from discreet.cli.fit import _read
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
-from discreet.types import Bounds
 from discreet.writing import write_text
 
 METRICS = ("excess-risk", "loss", "error-rate")
@@ -203,7 +203,7 @@ def check_model(model: Any, bounds: Bounds) -> None:
     bounds
         What the schema declares.
     """
-    from discreet.adaptive.choose import check_options
+    from discreet.adaptive.methods import check_options
 
     if bounds.classes is not None:
         bounds = replace(bounds, classes=(0, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.accounting import Budget
-from discreet.algorithms.base import Problem, rows_remark
+from discreet.problem import Problem, rows_remark
 
 
 def cautions(budget: Budget, rows: int | None = None, problem: Problem | None = None) -> list[str]:

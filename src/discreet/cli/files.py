@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.bounds import Bounds
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
-from discreet.types import Bounds
 from discreet.writing import special, write_json
 
 

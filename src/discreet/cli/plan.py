@@ -8,13 +8,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
 from discreet.cli.files import tell
 from discreet.cli.models import CLASSIFIERS, MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
-from discreet.types import NEIGHBOURS, Bounds
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Multiples of the asked epsilon in the table of what epsilon buys."""
@@ -80,8 +80,8 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
     from discreet import Budget
-    from discreet.algorithms.one_against_rest import OneAgainstRest
     from discreet.cli.cautions import cautions
+    from discreet.problem.one_against_rest import OneAgainstRest
 
     budget = Budget(args.epsilon, args.delta)
     row_count("--rows", args.rows)
@@ -174,7 +174,7 @@ def _excess(model: Any, plan: Any, n_features: int) -> tuple[float, str]:
 
 def _norm(model: Any, plan: Any) -> float:
     """Return the norm of weights that errors are for: the same whatever is chosen."""
-    from discreet.algorithms.base import norm_guess_of
+    from discreet.problem import norm_guess_of
 
     return norm_guess_of(plan.problem, model.norm_guess)
 

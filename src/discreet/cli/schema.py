@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, interval
 from discreet.checks import moderate, one_of, row_count
 from discreet.cli.parser import suggestion
 from discreet.errors import InvalidParameter
-from discreet.types import NEIGHBOURS, Array, Bounds, Interval, interval
 
 MISSING = ("refuse", "blank")
 

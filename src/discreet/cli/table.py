@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, NoReturn, TextIO
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.cli.schema import Column, Schema
 from discreet.errors import InvalidData
-from discreet.types import Array
 
 _CELLS = 2_000_000
 """Cells in a block: bounds the memory taken by text."""

@@ -2,7 +2,7 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding, within
-from discreet.data.certificate import certificate_error, prox_error
+from discreet.data.rounding_errors import certificate_error, prox_error
 from discreet.data.rows import Rows
 from discreet.data.source import ArraySource, RawBlock, Source
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS has to be loaded before threads are limited
 from threadpoolctl import ThreadpoolController
 
-from discreet.types import Array, unit_roundoff
+from discreet.bounds import Array, unit_roundoff
 
 T = TypeVar("T")
 R = TypeVar("R")

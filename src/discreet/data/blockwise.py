@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.bounds import Array
 from discreet.data.narrow import combined
 from discreet.data.norms import TINY, norms_of, outwards, products
 from discreet.data.rows import Rows, combine
 from discreet.losses import Loss
-from discreet.types import Array
 
 Index = npt.NDArray[np.int64]
 Pick = slice | Index

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from discreet.bounds import Array, Bounds, unit_roundoff
 from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
 from discreet.data.labels import Labels, Mask
@@ -27,7 +28,6 @@ from discreet.data.stacked import Stacked
 from discreet.data.storage import WIDE, Storage, storage_of
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
-from discreet.types import Array, Bounds, unit_roundoff
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
 from discreet.data.blocks import Total, gamma, one_blas_thread, slices, summed
 from discreet.data.blockwise import BLOCK_ROWS, LEAST_CAP, Blockwise, Index
@@ -43,7 +44,6 @@ from discreet.data.norms import TINY
 from discreet.data.rows import Rows
 from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
-from discreet.types import Array, unit_roundoff
 
 PATIENCE = 2**32
 """Values read before a kernel is compiled, about as long as compiling takes."""

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.bounds import Array
 from discreet.losses import Loss
 from discreet.losses.scalar import ScalarSlope, exp
-from discreet.types import Array
 
 # privacy: a margin may be summed in any order and products may be fused with additions, both
 # within the rounding bound. No flag assumes finite values or allows approximations.

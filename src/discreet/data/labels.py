@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.bounds import Array, Bounds, unit_roundoff
 from discreet.data.norms import shorten
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
-from discreet.types import Array, Bounds, unit_roundoff
 
 Mask = npt.NDArray[np.bool_]
 

@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from discreet.bounds import Array
 from discreet.data.blocks import gamma
 from discreet.data.storage import NARROW_ROUNDOFF
-from discreet.types import Array
 
 Narrow = npt.NDArray[np.float32]
 

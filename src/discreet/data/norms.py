@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.types import Array, unit_roundoff
+from discreet.bounds import Array, unit_roundoff
 
 TINY = 1e-140
 """Rows shorter than this are stored as zero, so that squares never lose digits."""

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.bounds import Array
 from discreet.data.labels import Mask
 from discreet.data.norms import scales
-from discreet.types import Array
 
 LARGE = 2**26
 """Bytes of rows from which on it is worth a little time not to copy them."""

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.data.blocks import Total, block_rows, fine_rows, in_order, slices
-from discreet.data.certificate import margin_error, slope_error, sum_error
 from discreet.data.norms import norms_of, outwards, products
+from discreet.data.rounding_errors import margin_error, slope_error, sum_error
 from discreet.losses import Loss
-from discreet.types import Array, unit_roundoff
 
 
 class Rows:

@@ -3,15 +3,15 @@
 from discreet.estimators.accuracy_first import AccuracyFirst
 from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.classifiers import PrivateLinearSVC, PrivateLogisticRegression
-from discreet.estimators.gradient import (
+from discreet.estimators.persistence import load
+from discreet.estimators.quantiles import PrivateMedian, PrivateQuantile
+from discreet.estimators.regressors import PrivateElasticNet, PrivateHuberRegressor, PrivateRidge
+from discreet.estimators.sgd import (
     PrivateGeometricMedian,
     PrivateQuantileRegressor,
     PrivateSGDClassifier,
     PrivateSGDRegressor,
 )
-from discreet.estimators.persistence import load
-from discreet.estimators.regressors import PrivateElasticNet, PrivateHuberRegressor, PrivateRidge
-from discreet.estimators.sampling import PrivateMedian, PrivateQuantile
 from discreet.estimators.sparse import (
     NoStableSupport,
     PrivateLasso,

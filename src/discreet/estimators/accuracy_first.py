@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Guarantee
 from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.outcome import Watch, unwatched
-from discreet.algorithms import Problem
+from discreet.bounds import Array, Bounds
 from discreet.checks import between, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
@@ -24,7 +24,7 @@ from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Seedless, whole
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
-from discreet.types import Array, Bounds
+from discreet.problem import Problem
 
 DEFAULT_STRENGTH = 0.005
 """Ridge strength per row, in units of the squared row norm, where the estimator names none."""

@@ -18,14 +18,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
-from discreet.algorithms import Plan, Problem
-from discreet.algorithms.base import rows_remark
-from discreet.algorithms.one_against_rest import one_against_rest
+from discreet.bounds import Array, Bounds, Neighbours
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
 from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
-from discreet.types import Array, Bounds, Neighbours
+from discreet.problem import Plan, Problem, rows_remark
+from discreet.problem.one_against_rest import one_against_rest
 
 DEFAULT_LABEL = (-3.0, 3.0)
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.bounds import Bounds
 from discreet.errors import InvalidData
 from discreet.estimators.base import LABELS_PUBLIC, warn_of_classes
 from discreet.estimators.reading import check_labels
-from discreet.types import Bounds
 
 MOST_UNDECLARED = 50
 """Most classes that are taken from the labels themselves."""

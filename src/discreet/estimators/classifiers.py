@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget
-from discreet.algorithms import Plan, Problem
-from discreet.algorithms.capping import capped_objective
-from discreet.algorithms.early_stopping import early_stopping
-from discreet.algorithms.recentred import recentred
-from discreet.algorithms.softmax_descent import softmax_descent
+from discreet.algorithms.perturbation import recentred_plan
+from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
+from discreet.defaults.capping import capped_objective
+from discreet.defaults.early_stopping import early_stopping
+from discreet.defaults.softmax_descent import softmax_descent
 from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
-from discreet.types import Array, Bounds
+from discreet.problem import Plan, Problem
 
 _C = """
     C
@@ -68,7 +68,7 @@ class PrivateLogisticRegression(_Classifier):
             few_rows = early_stopping if binary else softmax_descent
             found: Plan | None = few_rows(problem, budget, self.norm_guess)
             if found is None and binary:
-                found = recentred(problem, budget, self.norm_guess)
+                found = recentred_plan(problem, budget, self.norm_guess)
         else:
             found = capped_objective(problem, budget, self.norm_guess) if binary else None
         return super()._plan(problem, budget) if found is None else found

@@ -11,10 +11,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
-from discreet.algorithms import Algorithm, Plan, Problem, choose
-from discreet.algorithms.descent import descent
+from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
 from discreet.data import ArraySource, within
+from discreet.defaults import choose
+from discreet.defaults.descent import descent
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
 from discreet.estimators.classes import read_classes
@@ -22,9 +23,9 @@ from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
 from discreet.losses import Loss
 from discreet.noise import as_randomness
+from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
 from discreet.sets import AllSpace, ConvexSet
-from discreet.types import Array, Bounds
 
 
 class LinearModel(PrivateEstimator):

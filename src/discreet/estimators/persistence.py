@@ -20,13 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
+from discreet.bounds import Bounds
 from discreet.checks import integer
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.parameters import Configured
 from discreet.losses import LOSSES, Clipped
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS
-from discreet.types import Bounds
 from discreet.writing import write_json
 
 FORMAT = "discreet-model"

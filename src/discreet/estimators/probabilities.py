@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 
-from discreet.types import Array
+from discreet.bounds import Array
 
 
 def joint_probabilities(scores: Array) -> Array:

@@ -11,16 +11,16 @@ import math
 from dataclasses import replace
 
 from discreet.accounting import Budget
-from discreet.algorithms import Plan, Problem, choose
-from discreet.algorithms.base import rows_against_noise
-from discreet.algorithms.descent import descent
+from discreet.bounds import Bounds
 from discreet.checks import nonnegative, positive
+from discreet.defaults import choose
+from discreet.defaults.descent import descent
 from discreet.errors import InvalidParameter, MissingBound
 from discreet.estimators.linear import Chosen, Descended, PrivateRegressor, Ridged
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Squared
+from discreet.problem import Plan, Problem, rows_against_noise
 from discreet.regularizers import ElasticNet, Regularizer
-from discreet.types import Bounds
 
 _PARAMETERS = COMMON + ALGORITHM + INTERCEPT + GUESS
 

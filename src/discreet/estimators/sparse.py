@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
-from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
+from discreet.algorithms import FrankWolfe, SupportSelection
+from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
 from discreet.estimators.base import promising_little, warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
@@ -25,8 +26,8 @@ from discreet.estimators.parameters import COMMON, FITTED, GUESS
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
+from discreet.problem import Plan, Problem
 from discreet.sets import AllSpace, ConvexSet, L1Ball
-from discreet.types import Array, Bounds
 
 DEFAULT_FEATURE = (-3.0, 3.0)
 

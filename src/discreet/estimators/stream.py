@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from discreet.bounds import Array, Bounds
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.classes import read_classes
@@ -18,7 +19,6 @@ from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
-from discreet.types import Array, Bounds
 
 _PARAMETERS = f"""
     Parameters

@@ -1,7 +1,7 @@
 """Linear models that learn from a stream of rows and may be published at any moment.
 
 Every ``partial_fit`` releases new weights. All releases together cost the
-budget once, however many there are: see :mod:`discreet.algorithms.ftrl`. What
+budget once, however many there are: see :mod:`discreet.algorithms.stream.ftrl`. What
 has to hold for that is that no row is learned twice in a pass. So
 
 * a call of ``partial_fit`` takes effect as a whole or not at all;
@@ -24,9 +24,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
-from discreet.algorithms import Problem
-from discreet.algorithms.ftrl import FTRL, FTRLPlan
-from discreet.algorithms.stream_learner import StreamLearner
+from discreet.algorithms.stream import FTRL, FTRLPlan, StreamLearner
+from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
@@ -35,8 +34,8 @@ from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
 from discreet.noise import Randomness, as_randomness
+from discreet.problem import Problem
 from discreet.sets import AllSpace, ConvexSet
-from discreet.types import Array, Bounds
 
 FIRST_ROWS = 4096
 """Length a stream is planned for at first when none is declared."""

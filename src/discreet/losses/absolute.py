@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
 from discreet.losses.scalar import ScalarSlope
-from discreet.types import Array
 
 
 def _absolute_slope(z: float, y: float) -> float:

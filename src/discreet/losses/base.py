@@ -16,10 +16,10 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from discreet.accounting.terms import LossTerms
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses.scalar import ScalarSlope
-from discreet.types import Array
 
 Target: TypeAlias = Literal["real", "sign", "index", "count", "vector"]
 

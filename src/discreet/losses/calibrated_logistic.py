@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from discreet.accounting.terms import LossTerms
+from discreet.bounds import Array, unit_roundoff
 from discreet.checks import nonnegative, positive
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.logistic import far_bend
 from discreet.losses.scalar import ScalarSlope, exp
-from discreet.types import Array, unit_roundoff
 
 MOST_FLAT = 100.0
 """Longest flat part: no slope falls before it."""
@@ -48,7 +48,7 @@ class CalibratedLogistic(Loss):
     With ``flat`` above 0, slopes of rows on the right side are ``exp(flat)`` times as large, up
     to their size at margin 0, so they stay full up to a margin of about ``flat``. Noise of the
     same size then hides less of the direction of the weights, and logits are overstated, small
-    ones most: right where the length is fitted anew (:mod:`discreet.algorithms.length`).
+    ones most: right where the length is fitted anew (see ``line_search``).
 
     Labels carry the cap as their size; see :meth:`attach`.
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.bounds import Array
 from discreet.checks import between
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
 from discreet.losses.logistic import far_bend
 from discreet.losses.scalar import ScalarSlope, exp
-from discreet.types import Array
 
 
 def _slope(z: float, y: float, cap: float, knot: float) -> float:

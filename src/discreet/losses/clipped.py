@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.accounting.terms import LossTerms
+from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
 from discreet.errors import Incompatible
 from discreet.losses.base import Loss, Regularity, Target
-from discreet.types import Array, unit_roundoff
 
 
 @dataclass(frozen=True, kw_only=True)

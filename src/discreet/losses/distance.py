@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.losses.base import Regularity
 from discreet.losses.vector import VectorLoss
-from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
 from discreet.losses.scalar import ScalarSlope
-from discreet.types import Array
 
 
 def _slope(z: float, y: float, threshold: float) -> float:

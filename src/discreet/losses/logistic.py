@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.bounds import Array
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.scalar import ScalarSlope, exp
-from discreet.types import Array
 
 
 def _slope(z: float, y: float) -> float:

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import between, positive
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
 from discreet.losses.scalar import ScalarSlope
-from discreet.types import Array
 
 
 def _slope(z: float, y: float, quantile: float) -> float:

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
 from discreet.losses.scalar import ScalarSlope, exp
-from discreet.types import Array
 
 
 def _slope(z: float, y: float, limit: float) -> float:

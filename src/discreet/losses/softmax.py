@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.losses.base import Loss, Regularity, Target
-from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.scalar import ScalarSlope
-from discreet.types import Array
 
 
 def _slope(z: float, y: float) -> float:

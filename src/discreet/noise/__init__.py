@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from discreet.bounds import Array
 from discreet.noise.coins import signs
 from discreet.noise.gamma_sphere import GammaSphere
 from discreet.noise.gaussian import Gaussian
@@ -23,7 +24,6 @@ from discreet.noise.randomness import (
     permutation,
 )
 from discreet.noise.selection import exponential_mechanism, permute_and_flip, top
-from discreet.types import Array
 
 __all__ = [
     "NOISES",

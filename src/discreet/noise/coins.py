@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from mpmath import mp, mpf
 
+from discreet.bounds import Array
 from discreet.errors import NotCertified
 from discreet.noise.randomness import Randomness
-from discreet.types import Array
 
 
 def finite_scores(values: Array) -> Array:

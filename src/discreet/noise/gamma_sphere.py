@@ -12,7 +12,7 @@ is open needs more bits of ``chi`` and of itself, not of its neighbours.
 
 ``chi^2 / 2`` is a sum of ``(p + 1) // 2`` exponentials ``-log U`` and, for even
 ``p``, one more times ``cos(pi U')**2``. In float64, with the notation of
-:mod:`discreet.noise.inversion`, a term ``E`` is within ``1 / b`` (unknown bits)
+:mod:`discreet.noise.rounded_draws`, a term ``E`` is within ``1 / b`` (unknown bits)
 plus ``8u E + 2u`` (logarithm) of the ideal one, and the squared cosine within
 ``40u``, given that ``numpy.cos`` errs by at most 4 units in the last place. We
 claim ``64u (1 + E)`` a term; ``fsum`` adds them with one rounding.
@@ -43,12 +43,12 @@ from mpmath.libmp import (
     mpf_sub,
 )
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.noise.gaussian import normal_tail
 from discreet.noise.grid import Grid, fitting_ratio
-from discreet.noise.inversion import REL, chunks, nearest, normal, settle, tail_bits
 from discreet.noise.randomness import Randomness
-from discreet.types import Array
+from discreet.noise.rounded_draws import REL, chunks, nearest, normal, settle, tail_bits
 
 
 @dataclass(frozen=True)

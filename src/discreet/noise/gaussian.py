@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from mpmath.libmp import from_float, from_int, mpf_div, mpf_erfc, mpf_mul, mpf_sqrt, to_fixed
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.noise.grid import Grid, fitting_ratio
-from discreet.noise.inversion import chunks, nearest, normal, settle, tail_bits
 from discreet.noise.randomness import Randomness
-from discreet.types import Array
+from discreet.noise.rounded_draws import chunks, nearest, normal, settle, tail_bits
 
 _REACH = 19.0  # P(|Z| > 19 sigma) < 2**-256
 
@@ -29,7 +29,7 @@ class Gaussian:
     """Independent normal noise of standard deviation ``sigma``, rounded to a grid.
 
     Each coordinate is exactly ``step * rint(Z / step)`` for an ideal normal
-    ``Z``; see :mod:`discreet.noise.inversion` for how and why.
+    ``Z``; see :mod:`discreet.noise.rounded_draws` for how and why.
 
     Parameters
     ----------

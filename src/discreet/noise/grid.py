@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import integer, nonnegative, one_of, positive
 from discreet.errors import InvalidParameter, NotCertified
-from discreet.types import Array
 
 # Value and noise each stay below 2^51 steps, so every sum is an exact float64 integer.
 MOST_STEPS = 2.0**51

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from mpmath.libmp import from_float, from_int, mpf_div, mpf_exp, mpf_shift, to_fixed
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.noise.grid import Grid, fitting_ratio
-from discreet.noise.inversion import REL, chunks, nearest, settle, tail_bits
 from discreet.noise.randomness import Randomness
-from discreet.types import Array
+from discreet.noise.rounded_draws import REL, chunks, nearest, settle, tail_bits
 
 _REACH = 178.0  # P(|Z| > 178 scale) < 2**-256
 
@@ -25,7 +25,7 @@ class Laplace:
     The magnitude is ``-log V``: ``V`` in float64 is within 2u of its known bits
     and the logarithm within 8u relative, so the float64 error is below
     ``REL * (1 + |z|)`` plus ``1 / b`` for the unknown bits (notation of
-    :mod:`discreet.noise.inversion`).
+    :mod:`discreet.noise.rounded_draws`).
 
     Parameters
     ----------

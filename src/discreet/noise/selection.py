@@ -25,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 from mpmath import mp, mpf
 
+from discreet.bounds import Array
 from discreet.checks import integer, one_of
 from discreet.errors import InvalidParameter
 from discreet.noise.coins import below_exp, finite_scores
-from discreet.noise.inversion import chunks
 from discreet.noise.randomness import Randomness, Words
-from discreet.types import Array
+from discreet.noise.rounded_draws import chunks
 
 Index = npt.NDArray[np.intp]
 

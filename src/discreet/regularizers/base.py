@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-from discreet.types import Array
+from discreet.bounds import Array
 
 
 class Regularizer(ABC):

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.regularizers.base import Regularizer
 from discreet.regularizers.group import Group
@@ -33,7 +34,6 @@ from discreet.regularizers.lasso import L1
 from discreet.regularizers.nuclear import Nuclear
 from discreet.regularizers.ridge import Zero
 from discreet.sets import AllSpace, Box, ConvexSet, Intersection, L1Ball, L2Ball, NuclearBall
-from discreet.types import Array
 
 Prox = Callable[[Array, float], Array]
 

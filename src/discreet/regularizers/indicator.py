@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.regularizers.base import Regularizer
 from discreet.sets.base import ConvexSet
-from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

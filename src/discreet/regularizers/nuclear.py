@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import nonnegative
 from discreet.regularizers.base import Regularizer
 from discreet.sets.nuclear_ball import singular_values
-from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

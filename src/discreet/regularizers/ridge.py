@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import nonnegative
 from discreet.regularizers.base import Regularizer
-from discreet.types import Array
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Any
 
 from discreet.accounting import Guarantee
 from discreet.accounting.guarantee import remarks
+from discreet.bounds import NEIGHBOURS
 from discreet.errors import InvalidParameter
 from discreet.report.attack import best_guess, detection_rate, odds_factor
 from discreet.report.wording import render
-from discreet.types import NEIGHBOURS
 
 FORMAT = "discreet-card"
 FALSE_ALARMS = 0.01

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from discreet.types import NEIGHBOURS
+from discreet.bounds import NEIGHBOURS
 
 _WIDTH = 88
 _LISTED = 12

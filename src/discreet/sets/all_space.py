@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.sets.base import ConvexSet
-from discreet.types import Array
 
 
 @dataclass(frozen=True)

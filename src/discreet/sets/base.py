@@ -15,8 +15,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import gammaincc
 
+from discreet.bounds import Array
 from discreet.checks import positive
-from discreet.types import Array
 
 
 class ConvexSet(ABC):

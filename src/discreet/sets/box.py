@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.sets.base import ConvexSet
-from discreet.types import Array
 
 Limit = float | tuple[float, ...]
 

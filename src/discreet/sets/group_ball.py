@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.sets.base import Ball, expected_max_chi
 from discreet.sets.groups import Groups, checked_groups, group_labels, group_norms
 from discreet.sets.simplex import simplex_threshold
-from discreet.types import Array
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.errors import InvalidParameter
-from discreet.types import Array
 
 Groups = int | tuple[int, ...]
 """One whole number: consecutive blocks of that size. A tuple: the group of each coordinate."""

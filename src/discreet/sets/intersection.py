@@ -21,13 +21,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.sets.all_space import AllSpace
 from discreet.sets.base import Ball, ConvexSet
 from discreet.sets.box import Box
 from discreet.sets.l2_ball import L2Ball
 from discreet.sets.simplex import Simplex
-from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.sets.base import Ball, Polytope, expected_max_chi
 from discreet.sets.simplex import simplex_threshold
-from discreet.types import Array
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.sets.base import Ball
-from discreet.types import Array
 
 
 @dataclass(frozen=True, init=False, repr=False)

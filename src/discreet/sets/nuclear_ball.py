@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.sets.base import Ball
 from discreet.sets.simplex import simplex_threshold
-from discreet.types import Array
 
 
 @dataclass(frozen=True, init=False, repr=False)

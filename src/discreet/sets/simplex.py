@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.sets.base import Polytope, expected_max_chi
-from discreet.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.sets.base import Polytope
-from discreet.types import Array, unit_roundoff
 
 
 @dataclass(frozen=True, kw_only=True)

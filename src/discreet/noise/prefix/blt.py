@@ -20,10 +20,10 @@ from functools import cache, cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.checks import integer
 from discreet.errors import InvalidParameter
 from discreet.noise.prefix.strategy import Coder, Strategy, stacked_norm
-from discreet.types import Array, unit_roundoff
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import integer, nonnegative, positive
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.noise.gaussian import Gaussian
 from discreet.noise.grid import Grid
 from discreet.noise.prefix.strategy import Strategy
 from discreet.noise.randomness import Randomness
-from discreet.types import Array
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.bounds import Array
 from discreet.checks import integer
-from discreet.types import Array
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.noise.prefix.strategy import Coder, Strategy, stacked_norm
-from discreet.types import Array, unit_roundoff
 
 
 @dataclass(frozen=True)

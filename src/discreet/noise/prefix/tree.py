@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.bounds import Array, unit_roundoff
 from discreet.noise.prefix.strategy import Coder, Strategy, spaced
-from discreet.types import Array, unit_roundoff
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,204 @@
+"""The Gaussian mechanism: its exact privacy profile and the noise it needs.
+
+``shift`` is sensitivity divided by the standard deviation of the noise. The
+folded profile is the one of a shift whose sign the neighbour may choose after
+seeing the noise; it appears in objective perturbation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erf, erfcx, log_ndtr, ndtr
+
+from discreet.bounds import Array
+from discreet.checks import between, nonnegative, positive
+from discreet.errors import InvalidParameter
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
+# Beyond these the curve is 0 or 1 to double precision; capping avoids overflow.
+_FAR, _LARGE = 1e3, 1e4
+# privacy: a Gaussian tail is never exactly 0, so underflow must not claim pure privacy.
+TINY = 1e-300
+
+
+def two_sided(nonnegative_side: Callable[[Array], Array], epsilons: Array) -> Array:
+    """Extend a profile known for epsilon >= 0 in both directions to every real epsilon.
+
+    ``D(-x) = 1 - exp(-x) + exp(-x) D(x)`` when ``D`` bounds both directions.
+
+    >>> two_sided(lambda e: np.zeros_like(e), np.array([-1.0, 1.0])).round(4)
+    array([0.6321, 0.    ])
+    """
+    size = np.abs(epsilons)
+    values = np.clip(nonnegative_side(size), 0.0, 1.0) + 0.0
+    return np.where(epsilons < 0, -np.expm1(-size) + np.exp(-size) * values, values)
+
+
+def gaussian_profile(epsilons: Array, shift: float) -> Array:
+    """Return :func:`gaussian_delta` at every element of ``epsilons``.
+
+    >>> gaussian_profile(np.array([0.0, 1.0]), 1.0).round(6)
+    array([0.382925, 0.126937])
+    """
+    if shift == 0:
+        return np.maximum(0.0, -np.expm1(np.minimum(epsilons, 0.0)))
+    if shift > _LARGE:
+        return np.ones_like(epsilons)
+
+    def right(size: Array) -> Array:
+        centre = np.minimum(size, (_FAR + shift) * shift) / shift
+        near, far = shift / 2 - centre, -shift / 2 - centre
+        density = np.exp(-(near**2) / 2)
+        if shift >= 0.1:
+            tail = density * erfcx(-far / math.sqrt(2)) / 2
+            return np.asarray(np.maximum(ndtr(near) - tail, TINY))
+        # For small shifts the two terms agree in their leading digits, so integrate the
+        # derivative 1 + x M(x) of the Mills ratio M between them instead of subtracting.
+        x = far[..., None] + shift * (_NODES + 1) / 2
+        slope = 1 + x * math.sqrt(math.pi / 2) * erfcx(-x / math.sqrt(2))
+        area = (slope @ _WEIGHTS) * shift / 2
+        return np.asarray(np.maximum(density / math.sqrt(2 * math.pi) * area, TINY))
+
+    return two_sided(right, epsilons)
+
+
+def gaussian_delta(epsilon: float, shift: float) -> float:
+    """Return the smallest delta of the Gaussian mechanism at ``epsilon``.
+
+    ``Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s)`` (Balle and Wang 2018), for any
+    real ``epsilon`` and ``shift >= 0``, without cancellation.
+
+    >>> round(gaussian_delta(1.0, 1 / 3.730631634816), 12)
+    1e-05
+    """
+    return float(gaussian_profile(np.array([_real(epsilon)]), _shift(shift))[0])
+
+
+def folded_profile(epsilons: Array, shift: float) -> Array:
+    """Return :func:`folded_delta` at every element of ``epsilons``.
+
+    >>> folded_profile(np.array([1.0]), 2.0).round(6)
+    array([0.876317])
+    """
+    if shift > _LARGE:
+        return np.ones_like(epsilons)
+    log_tail = (
+        math.log1p(-erf(shift / math.sqrt(2))) if shift < 1 else math.log(2) + log_ndtr(-shift)
+    )
+    low = -np.expm1(np.minimum(epsilons, shift**2 / 2) + log_tail)
+    return np.clip(
+        np.where(epsilons >= shift**2 / 2, 2 * gaussian_profile(epsilons, shift), low), 0.0, 1.0
+    )
+
+
+def folded_delta(epsilon: float, shift: float) -> float:
+    """Return ``E (1 - exp(epsilon - s|Z| - s^2/2))_+`` for a standard normal ``Z``.
+
+    It equals ``2 * gaussian_delta`` when ``epsilon >= s^2/2``.
+
+    >>> round(folded_delta(1.0, 2.0), 10)
+    0.8763174595
+    """
+    return float(folded_profile(np.array([_real(epsilon)]), _shift(shift))[0])
+
+
+def least(
+    feasible: Callable[[float], bool], limit: float = 1e300, accuracy: float = 4e-16
+) -> float:
+    """Return the smallest positive number that is feasible, from the feasible side.
+
+    ``feasible`` must be monotone: once true, true for everything larger.
+    Returns infinity when nothing up to ``limit`` is feasible; ``accuracy`` is relative.
+
+    >>> round(least(lambda v: v * v >= 2), 12)
+    1.414213562373
+    """
+    high = 1.0
+    while not feasible(high):
+        high *= 4
+        if high > limit:
+            return math.inf
+    low = high / 4
+    while feasible(low):
+        high, low = low, low / 4
+        if low < 1e-300:
+            return high
+    while high > low * (1 + accuracy):
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if feasible(middle) else (middle, high)
+    return high
+
+
+def least_within(value: Callable[[float], float], bound: float, *, limit: float = 1e300) -> float:
+    """Return the smallest positive number whose value is within a bound, from the feasible side.
+
+    ``value`` must fall. It takes far fewer evaluations than :func:`least`, which
+    only asks whether a number is feasible.
+
+    >>> round(least_within(lambda v: 2 / v, 0.5), 12)
+    4.0
+    """
+    high = least(lambda v: value(v) <= bound, limit, accuracy=3.0)
+    if math.isinf(high):
+        return high
+
+    def over(log: float) -> float:
+        return math.log(max(value(math.exp(log)), 1e-320)) - math.log(bound)
+
+    ends = math.log(high) - math.log(4.0), math.log(high)
+    if over(ends[0]) <= 0.0:
+        return high
+    found = math.exp(brentq(over, *ends, xtol=1e-15, rtol=1e-15))
+    # privacy: the root of a rounded curve may lie on either side; what is returned is feasible.
+    nudge = 1e-15
+    while not value(found) <= bound:
+        found, nudge = min(found * (1.0 + nudge), high), 2.0 * nudge
+    return found
+
+
+def gaussian_multiplier(epsilon: float, delta: float) -> float:
+    """Return the smallest standard deviation for sensitivity 1 at (epsilon, delta).
+
+    Parameters
+    ----------
+    epsilon
+        At least 0.
+    delta
+        Strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> round(gaussian_multiplier(1.0, 1e-5), 9)
+    3.730631635
+    """
+    epsilon, delta = nonnegative("epsilon", epsilon), between("delta", delta, 0, 1)
+    # privacy: float64 may find a delta smaller than it is, by some 1e-12 of it.
+    return least(lambda sigma: gaussian_delta(epsilon, 1 / sigma) <= delta * (1.0 - 2.0**-36))
+
+
+def folded_multiplier(epsilon: float, delta: float) -> float:
+    """Return the smallest standard deviation for sensitivity 1 with the folded profile.
+
+    >>> round(folded_multiplier(1.0, 1e-5), 3)
+    3.884
+    """
+    epsilon, delta = positive("epsilon", epsilon), between("delta", delta, 0, 1)
+    return least(lambda sigma: folded_delta(epsilon, 1 / sigma) <= delta)
+
+
+def _real(epsilon: float) -> float:
+    if not -math.inf < epsilon < math.inf:
+        raise InvalidParameter(f"epsilon must be finite. Got {epsilon!r} instead.")
+    return float(epsilon)
+
+
+def _shift(shift: float) -> float:
+    if not shift >= 0:
+        raise InvalidParameter(f"shift must be at least 0. Got {shift!r} instead.")
+    return float(shift)

@@ -1,0 +1,388 @@
+"""Gaussian noise on sums over random batches of rows.
+
+``multiplier`` is always the standard deviation of the noise divided by the
+largest norm of *one row's* contribution, whatever the relation; the events
+know by how much a replacement moves a sum. ``steps`` batches are drawn afresh,
+each free to depend on earlier releases.
+
+Poisson batches. Under zero-out and add-remove the worst pair is
+``(1-q) N(0) + q N(1)`` against ``N(0)``, in either order, and the order is the
+same at every step. Under replace-one it is ``(1-q) N(0) + q N(+1)`` against
+``(1-q) N(0) + q N(-1)``.
+
+Poisson batches with a cap: of more than ``cap`` rows drawn, ``cap`` are kept at
+random. While the *other* rows drawn are fewer than the cap, nothing changes. Once
+they are ``cap`` or more, the row enters with less than its rate and then in the
+place of another one: both worlds can be told from the same batch without the row,
+from which they are at most two rows away instead of one, so twice the shift covers
+them, whatever the relation. The others reach the cap with at most the probability
+``t`` that ``n - 1`` coins have ``cap`` heads, and telling whether they did can only
+help an observer: the curve is ``(1-t) D(multiplier) + t D(multiplier/2)`` of the
+pairs above. Fewer other rows reach the cap less often, so blank rows are covered.
+
+Batches of fixed size, drawn without replacement. With ``u = 2/multiplier`` the
+profile ``D(x) = q dG(log(1 + (exp(x) - 1)/q); u)``, ``x >= 0``, bounds every
+pair in both directions: a batch with the row and one without it are two rows
+apart. Poisson accounting is *not* valid for them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import betainc, gammaln, log_ndtr, logsumexp, ndtr
+
+from discreet.accounting.events import Curve, Event, register
+from discreet.accounting.gaussian_profile import TINY, gaussian_multiplier, gaussian_profile
+from discreet.accounting.loss_grid import LossGrid
+from discreet.bounds import NEIGHBOURS, Array, Neighbours, rows_apart
+from discreet.checks import between, integer, one_of, positive
+from discreet.errors import Incompatible, InvalidParameter
+
+# Rounding of the Fourier transforms, per composition; measured well below.
+_ROUNDING = 1e-14
+_TAIL = 1e-18
+_LOST = 1e-15  # mass that may be misplaced in all
+_ACCURACY = 1e-4
+# Below this noise one batch tells all about its rows, and losses outgrow the grids.
+_LEAST = 0.125
+# Beyond this noise the losses of Poisson batches are too small for the grids, which then fail.
+_MOST = 1e8
+
+
+@dataclass(frozen=True)
+class _Sampled(Curve):
+    """What all kinds of batches share."""
+
+    multiplier: float
+    rate: float
+    steps: int
+    neighbours: Neighbours
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "multiplier", positive("multiplier", self.multiplier))
+        object.__setattr__(self, "rate", between("rate", self.rate, 0, 1))
+        integer("steps", self.steps)
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
+
+    @abstractmethod
+    def _losses(self) -> tuple[LossGrid, ...]:
+        """Return the losses of all batches, in either order of the pair."""
+
+    def profile(self, epsilons: Array) -> Array:
+        # Telling the batches can only help an observer; then nothing but Gaussians is left.
+        plain = gaussian_profile(epsilons, self._apart * math.sqrt(self.steps) / self.multiplier)
+        # privacy: neighbours differ only if some batch holds the row, so this needs no noise.
+        entered = -math.expm1(self.steps * math.log1p(-self.rate)) * (1 + 1e-9) + TINY
+        simple = np.minimum(plain, min(1.0, entered))
+        return simple if self.multiplier < _LEAST else np.minimum(simple, self._amplified(epsilons))
+
+    def _amplified(self, epsilons: Array) -> Array:
+        values = np.max([losses.deltas(epsilons) for losses in self._losses()], axis=0)
+        # privacy: transforms round, and a Gaussian tail is never exactly 0.
+        return np.asarray(np.minimum(values, 1.0) + self.steps * _ROUNDING + TINY)
+
+    @property
+    def _apart(self) -> int:
+        """How far neighbours' sums over one given batch are apart, in row norms."""
+        return rows_apart(self.neighbours)
+
+    def rdp(self, order: float) -> float:
+        return self.steps * order * self._apart**2 / (2 * self.multiplier**2)
+
+
+@register("poisson-gaussian")
+@dataclass(frozen=True)
+class PoissonGaussian(_Sampled):
+    """Gaussian noise on sums over batches that each row enters independently.
+
+    Parameters
+    ----------
+    multiplier
+        Standard deviation of the noise over the largest norm of one row's part.
+    rate
+        Probability with which a row enters a batch, below 1.
+    steps
+        Number of batches.
+    neighbours
+        The relation the curve is for.
+
+    Examples
+    --------
+    >>> event = PoissonGaussian(2.0, 0.01, 1000, "zero-out")
+    >>> bool(abs(event.delta(0.6220) - 1e-5) < 2e-7)
+    True
+    """
+
+    def _losses(self) -> tuple[LossGrid, ...]:
+        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, 0.0)
+
+    def rdp(self, order: float) -> float:
+        plain = super().rdp(order)
+        if self.neighbours == "replace-one" or not order <= 512:
+            return plain
+        # Mironov, Talwar, Zhang 2019, at the next whole order; Renyi curves only grow.
+        a = max(2, math.ceil(order))
+        k = np.arange(a + 1)
+        terms = (
+            gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1)
+            + k * math.log(self.rate) + (a - k) * math.log1p(-self.rate)
+            + k * (k - 1) / (2 * self.multiplier**2)
+        )  # fmt: skip
+        return min(plain, self.steps * max(0.0, float(logsumexp(terms))) / (a - 1))
+
+
+@register("capped-poisson-gaussian")
+@dataclass(frozen=True)
+class CappedPoissonGaussian(_Sampled):
+    """Gaussian noise on sums over Poisson batches of at most ``cap`` rows.
+
+    Larger batches are cut to ``cap`` rows at random. How often that happens
+    depends on the number of rows, so add-remove is refused.
+
+    Parameters
+    ----------
+    multiplier, rate, steps, neighbours
+        As for :class:`PoissonGaussian`.
+    cap
+        Most rows in a batch.
+    n_rows
+        Rows in the data, public.
+
+    Examples
+    --------
+    >>> event = CappedPoissonGaussian(1.41463, 0.01, 1000, "zero-out", cap=150, n_rows=10_000)
+    >>> bool(abs(event.delta(1.00013) - 1e-5) < 2e-8)
+    True
+    """
+
+    cap: int
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not integer("cap", self.cap) < integer("n_rows", self.n_rows) < 2**62:
+            raise InvalidParameter(
+                "cap must be below n_rows, or nothing would be cut; leave it out."
+            )
+        if self.neighbours == "add-remove":
+            raise Incompatible(
+                "How often a batch reaches its cap depends on the number of rows, which add-remove "
+                "keeps secret. Leave cap out, or use neighbours='zero-out' or 'replace-one'."
+            )
+
+    @property
+    def reached(self) -> float:
+        """Probability that the other rows alone fill a batch, at most."""
+        full = float(betainc(self.cap, self.n_rows - self.cap, self.rate))
+        return min(1.0, full * (1 + 1e-9) + TINY)  # privacy: rounded up
+
+    @property
+    def _apart(self) -> int:
+        return 2
+
+    def _losses(self) -> tuple[LossGrid, ...]:
+        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, self.reached)
+
+    def rdp(self, order: float) -> float:
+        if not 1.0 < order < math.inf:
+            return super().rdp(order)
+        one, two = (
+            (order - 1) * PoissonGaussian(z, self.rate, 1, self.neighbours).rdp(order)
+            for z in (self.multiplier, self.multiplier / 2)
+        )
+        t = self.reached
+        return self.steps * float(logsumexp([one, two], b=[1 - t, t])) / (order - 1)
+
+
+@register("fixed-size-gaussian")
+@dataclass(frozen=True)
+class FixedSizeGaussian(_Sampled):
+    """Gaussian noise on sums over batches of a fixed number of rows.
+
+    Batches are drawn without replacement. The size of the data is public, so
+    add-remove is refused. Under zero-out a batch without the row may still be
+    two rows away from one with it, so both relations share the curve.
+
+    Parameters
+    ----------
+    multiplier, steps, neighbours
+        As for :class:`PoissonGaussian`.
+    rate
+        Rows in a batch over rows in the data, below 1.
+
+    Examples
+    --------
+    >>> event = FixedSizeGaussian(4.0, 0.01, 1000, "replace-one")
+    >>> bool(abs(event.delta(0.7186) - 1e-5) < 2e-7)
+    True
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbours == "add-remove":
+            raise Incompatible(
+                "Batches of a fixed size need a public number of rows, which add-remove keeps "
+                "secret. Use Poisson batches, or neighbours='zero-out' or 'replace-one'."
+            )
+
+    def _losses(self) -> tuple[LossGrid, ...]:
+        return _fixed_size(self.multiplier, self.rate, self.steps)
+
+
+def fixed_size_profile(epsilons: Array, multiplier: float, rate: float) -> Array:
+    """Return ``D`` of one batch of fixed size at nonnegative epsilons.
+
+    >>> fixed_size_profile(np.array([0.0]), 2.0, 0.1).round(6)
+    array([0.038292])
+    """
+    amplified = np.log1p(np.expm1(np.minimum(epsilons, 700.0)) / rate)
+    return rate * gaussian_profile(amplified, 2.0 / multiplier)
+
+
+def poisson_profiles(
+    epsilons: Array, multiplier: float, rate: float, neighbours: Neighbours
+) -> tuple[Array, ...]:
+    """Return ``D`` of one Poisson batch and of the exchanged pair at nonnegative epsilons.
+
+    Under replace-one the exchanged pair has the same curve, which then is returned once.
+
+    >>> with_row, without = poisson_profiles(np.array([0.0, 0.1]), 1.0, 0.1, "zero-out")
+    >>> with_row.round(6), without.round(6)
+    (array([0.038292, 0.018472]), array([3.8292e-02, 8.0000e-06]))
+    """
+    shift = 1.0 / multiplier
+    if neighbours != "replace-one":
+        with_row = rate * gaussian_profile(np.log1p(np.expm1(epsilons) / rate), shift)
+        # Its loss has no more than -log(1 - q); below, the loss of the plain pair that leads to x.
+        left = rate + np.expm1(-epsilons)
+        plain = -np.log(np.where(left > 0.0, left / rate, 1.0))
+        without = np.exp(epsilons) * np.maximum(left, 0.0) * gaussian_profile(plain, shift)
+        return with_row, without
+    # Losses are x where sinh(v) = a sinh(x/2), v = z - x/2, at z in units of the shift's inverse.
+    log_a = shift**2 / 2 + math.log1p(-rate) - math.log(rate)
+    half = np.maximum(epsilons / 2, TINY)
+    log_sinh = half + np.log(-np.expm1(-2 * half)) - math.log(2) + log_a
+    z = (half + np.logaddexp(np.logaddexp(0.0, 2 * log_sinh) / 2, log_sinh)) / shift
+    # P above z less exp(x) Q above z; every term is at most 1.
+    above = rate * (ndtr(shift - z) - np.exp(epsilons + log_ndtr(-shift - z)))
+    return (above - (1 - rate) * np.exp(np.log(-np.expm1(-2 * half)) + epsilons + log_ndtr(-z)),)
+
+
+def _gap(multiplier: float, rate: float, steps: int, cells: int) -> float:
+    """Return a grid step well below the spread of one batch's loss and of the sum of all."""
+    shift = 1.0 / multiplier
+    spread = min(shift, rate * math.sqrt(math.expm1(min(shift**2, 60.0))))
+    # One batch's loss reaches about this far; the last term keeps memory bounded.
+    reach = 10 * shift + shift**2 / 2
+    return max(min(spread / 12, spread * math.sqrt(steps) / 2048), reach / cells)
+
+
+@lru_cache(maxsize=32)
+def _poisson(
+    multiplier: float, rate: float, steps: int, neighbours: Neighbours, reached: float
+) -> tuple[LossGrid, ...]:
+    """Return the losses of all batches, a share ``reached`` of them with twice the shift."""
+    # privacy: less noise costs no less, so the curve of less noise serves for more.
+    multiplier = min(multiplier, _MOST)
+
+    def profiles(epsilons: Array) -> tuple[Array, ...]:
+        plain = poisson_profiles(epsilons, multiplier, rate, neighbours)
+        if reached == 0.0:
+            return plain
+        doubled = poisson_profiles(epsilons, multiplier / 2, rate, neighbours)
+        return tuple((1 - reached) * a + reached * b for a, b in zip(plain, doubled, strict=True))
+
+    return _composed(profiles, _gap(multiplier, rate, steps, 2**15), steps)
+
+
+@lru_cache(maxsize=32)
+def _fixed_size(multiplier: float, rate: float, steps: int) -> tuple[LossGrid, ...]:
+    def profiles(epsilons: Array) -> tuple[Array]:
+        return (fixed_size_profile(epsilons, multiplier, rate),)
+
+    return _composed(profiles, _gap(multiplier / 2, rate, steps, 2**17), steps)
+
+
+def _composed(
+    profiles: Callable[[Array], tuple[Array, ...]], gap: float, steps: int
+) -> tuple[LossGrid, ...]:
+    """Return the losses of ``steps`` equal batches, in either order of the pair.
+
+    ``profiles`` gives the curves of one batch at nonnegative epsilons: of a pair and of its
+    exchange, or one for both.
+    """
+    reach = gap
+    while max(curve[0] for curve in profiles(np.array([reach]))) > _TAIL / steps:
+        reach *= 1.25
+    curves = profiles(gap * np.arange(math.ceil(reach / gap) + 1.0))
+    # A curve ends at the first point at which it is negligible.
+    halves = [curve[: 1 + np.count_nonzero(curve > _TAIL / steps)] for curve in curves]
+    # privacy: the order of a pair is the same at every step, so each order is composed by itself.
+    return tuple(
+        LossGrid.joined(gap, half, other).repeated(steps, _LOST)
+        for half, other in zip(halves, halves[::-1], strict=True)
+    )
+
+
+def sampled_multiplier(
+    event: Callable[[float], Event], epsilon: float, delta: float, *, rate: float, steps: int
+) -> float:
+    """Return a multiplier at which ``event(multiplier)`` costs at most (epsilon, delta).
+
+    Within a ten-thousandth of the smallest one, and never below an eighth: where
+    sampling alone costs less than delta no noise would be needed.
+
+    Parameters
+    ----------
+    event
+        The event as a function of its multiplier.
+    epsilon, delta
+        What it may cost.
+    rate, steps
+        Sampling rate and number of batches, where the search starts.
+
+    Examples
+    --------
+    >>> z = sampled_multiplier(lambda z: PoissonGaussian(z, 0.01, 1000, "zero-out"),
+    ...                        1.0, 1e-5, rate=0.01, steps=1000)
+    >>> round(z, 3)
+    1.415
+    """
+
+    def excess(log_multiplier: float) -> float:
+        return math.log(event(math.exp(log_multiplier)).delta(epsilon) / delta)
+
+    # Where amplification is efficient the answer is near this; elsewhere it lies above.
+    start = rate * math.sqrt(steps) * gaussian_multiplier(epsilon, delta)
+    high = math.log(max(start, 0.7))
+    f_high, stride = excess(high), 0.1
+    low, f_low = high, f_high
+    while f_high > 0:
+        low, f_low = high, f_high
+        high, stride = high + stride, 1.6 * stride
+        f_high = excess(high)
+    floor = math.log(_LEAST) + _ACCURACY
+    while f_low <= 0 and low > floor:
+        high, f_high = low, f_low
+        low, stride = max(floor, low - stride), 1.6 * stride
+        f_low = excess(low)
+    if f_low <= 0:
+        return math.exp(low)
+    while high - low > _ACCURACY:
+        # False position, kept away from the ends so that both of them move.
+        share = min(0.95, max(0.05, f_low / (f_low - f_high)))
+        middle = low + share * (high - low)
+        if high - middle > _ACCURACY / 2:
+            middle += _ACCURACY / 3
+        f_middle = excess(middle)
+        if f_middle > 0:
+            low, f_low = middle, f_middle
+        else:
+            high, f_high = middle, f_middle
+    return math.exp(high)

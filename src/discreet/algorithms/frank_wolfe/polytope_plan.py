@@ -1,0 +1,232 @@
+"""Private Frank-Wolfe over a polytope: the plan of :class:`~discreet.algorithms.FrankWolfe`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting import Budget, Event, Guarantee
+from discreet.algorithms.frank_wolfe.common import (
+    MARGIN,
+    NAME,
+    SOURCE,
+    TYPICAL,
+    assumptions,
+    iterate,
+    largest_entry,
+    rounded_rows,
+)
+from discreet.algorithms.frank_wolfe.sparse_steps import (
+    SquaredSteps,
+    StaleSteps,
+    Steps,
+    squared_rounding,
+    term_grid,
+)
+from discreet.algorithms.frank_wolfe.vertices import CrossPolytope, Vertices
+from discreet.algorithms.sampling import inner_loss, is_proved
+from discreet.bounds import Array, rows_apart
+from discreet.data import Rows, Source, block_rows, gamma
+from discreet.errors import MissingBound
+from discreet.losses import Squared
+from discreet.mechanisms.bounded_range import per_round, rho_of
+from discreet.noise import Randomness
+from discreet.problem import Printed, Problem, Release, checked, promise, sealed
+
+MOST_ROUNDING = 2.0**-6
+"""Relative surcharge for rounding above which a faster but rougher kernel is not used."""
+
+
+@dataclass(frozen=True)
+class FrankWolfePlan(Printed):
+    """A calibrated run over the vertices of a polytope."""
+
+    problem: Problem
+    budget: Budget
+    vertices: Vertices
+    steps: int
+    pure: bool
+    stale: float | None
+
+    @cached_property
+    def peak(self) -> float:
+        """Largest entry of a bounded row, intercept included."""
+        return largest_entry(self.problem)
+
+    @property
+    def reach(self) -> float:
+        """Largest margin of a row over the set."""
+        return MARGIN * self.vertices.reach(self.peak, self.problem.row_norm)
+
+    @cached_property
+    def slope(self) -> float:
+        """Largest slope of the loss at a margin the set allows."""
+        reach = self.reach
+        loss, label = self.problem.loss, self.problem.bounding.label_bound
+        bound = loss.regularity(label=label, reach=reach).lipschitz
+        if loss.target == "sign" and is_proved(loss):
+            # privacy: a convex loss is steepest at the ends of the reach, for either label, and a
+            # gradient clip only makes it less steep. Of other losses the constants alone count.
+            z, y = np.array([-reach, reach] * 2), np.array([-1.0, -1.0, 1.0, 1.0])
+            bound = min(bound, float(np.abs(inner_loss(loss).slope(z, y)).max()))
+        if not math.isfinite(bound):
+            raise MissingBound(
+                f"The slope of the {loss.name} loss is unbounded here, and noise is scaled to its "
+                "bound. Declare bounds.label."
+            )
+        return MARGIN * bound
+
+    @property
+    def weight(self) -> float:
+        """Largest weighted slope of a row."""
+        return self.problem.bounds.weight * self.slope
+
+    @cached_property
+    def range(self) -> float:
+        """How differently one row moves the scores of two vertices, in real arithmetic."""
+        spread = self.vertices.spread(self.peak, self.problem.row_norm)
+        return rows_apart(self.problem.neighbours) * self.weight * spread
+
+    @cached_property
+    def curvature(self) -> float:
+        """Curvature constant of the mean loss over the polytope."""
+        spread = self.vertices.spread(self.peak, self.problem.row_norm)
+        return self.problem.bounds.weight * self._smoothness * spread**2
+
+    @property
+    def _smoothness(self) -> float:
+        label = self.problem.bounding.label_bound
+        return self.problem.loss.regularity(label=label, reach=self.reach).smoothness
+
+    @cached_property
+    def fast(self) -> str | None:
+        """Which fast kernel serves sparse rows: ``"squared"``, ``"stale"`` or None."""
+        if self.pure or not isinstance(self.vertices, CrossPolytope):
+            return None
+        rows = rounded_rows(self.problem)
+        if isinstance(self.problem.loss, Squared):
+            return "squared" if rows * squared_rounding(rows, self.steps) < MOST_ROUNDING else None
+        return None if self.stale is None else "stale"
+
+    @cached_property
+    def rounding(self) -> float:
+        """Bound on the rounding error of one score, on any of the kernels."""
+        rows = rounded_rows(self.problem)
+        block = block_rows(self.problem.dimension, sparse=True)
+        relative = gamma(block + self.vertices.terms + 32)
+        if self.fast == "squared":
+            relative = max(relative, squared_rounding(rows, self.steps))
+        # privacy: a row that moved to another position may get another margin, by the rounding
+        # of as many products as the weights have entries, and so another slope.
+        entries = min(self.problem.dimension, self.steps * self.vertices.support)
+        relative += self._smoothness * self.reach / self.slope * gamma(entries + 8)
+        return relative * rows * self.weight * self.peak * self.vertices.sizes[0]
+
+    @cached_property
+    def _calibrated(self) -> tuple[float, Event]:
+        return per_round(self.budget, self.steps, bounded=not self.pure)
+
+    @property
+    def eta(self) -> float:
+        """Bounded range of one step."""
+        return self._calibrated[0]
+
+    @cached_property
+    def scale(self) -> float:
+        """Noise scale of the scores, on the scale of the sum."""
+        # privacy: each score of each neighbour is off by at most the rounding, so the range
+        # of their differences grows by four times that.
+        paid = self.range + 4.0 * self.rounding
+        if self.fast == "stale":
+            paid += 2.0 * self.vertices.sizes[0] * self._grid
+        return paid / self.eta
+
+    @property
+    def _grid(self) -> float:
+        return term_grid(rounded_rows(self.problem), self.weight * self.peak)
+
+    def default_steps(self) -> int:
+        """Return the steps that minimise the bound on the excess at usual curvature."""
+        assert self.problem.n_rows is not None
+        noise = self.range * self.vertices.log_count / self.problem.n_rows
+        gain = self.curvature / TYPICAL / noise
+        if self.budget.delta == 0:
+            return max(1, math.ceil(math.sqrt(2.0 * gain * self.budget.epsilon)))
+        rho = rho_of(self.budget) / (4.0 if self.pure else 1.0)
+        return max(1, math.ceil(math.pow(4.0 * gain * math.sqrt(8.0 * rho), 2.0 / 3.0)))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        how = "permute-and-flip" if self.pure else "exponential mechanism"
+        theorem = f"private Frank-Wolfe, {self.steps} vertices by {how} ({SOURCE})"
+        return promise(self, self._calibrated[1], theorem, *assumptions(self.problem))
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) over the set."""
+        assert self.problem.n_rows is not None
+        optimisation = 2.0 * self.problem.n_rows * self.curvature / (self.steps + 1)
+        return optimisation + self.scale * self.vertices.log_count
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "algorithm": NAME,
+            "steps": self.steps,
+            "range of one row": self.range,
+            "bounded range per step": self.eta,
+            "selection noise scale": self.scale,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    @checked
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Choose the vertices one after the other."""
+        problem, rows = self.problem, self.problem.bound(source)
+        kernel = self._kernel(rows)
+
+        def vertex(weights: Array) -> Array:
+            gradient = rows.gradient(problem.loss, weights)
+            return self.vertices.choose(gradient, self.scale, random, pure=self.pure)
+
+        if kernel is None:
+            weights = iterate(np.zeros(problem.shape), self.steps, vertex)
+        else:
+            weights = self._walk(kernel, random)
+        return Release(weights, sealed(self.guarantee, random))
+
+    def _kernel(self, rows: Rows) -> Steps | None:
+        if not rows.sparse or self.fast is None:
+            return None
+        radius = self.vertices.sizes[0]
+        if self.fast == "squared":
+            return SquaredSteps(rows, radius, self.scale)
+        assert self.stale is not None
+        return StaleSteps(
+            rows,
+            self.problem.loss,
+            radius,
+            self.scale,
+            tolerance=self.stale,
+            slope=self.slope,
+            grid=self._grid,
+        )
+
+    def _walk(self, kernel: Steps, random: Randomness) -> Array:
+        """Run a fast kernel; only the coordinates it visits are ever written."""
+        weights = np.zeros(self.problem.shape)
+        visited: list[int] = []
+        for k in range(self.steps):
+            step = 2.0 / (k + 2.0)
+            j, sign = kernel.draw(random)
+            kernel.move(j, sign, step)
+            weights[visited] *= 1.0 - step
+            weights[j] += step * sign * self.vertices.sizes[0]
+            if j not in visited:
+                visited.append(j)
+        return weights

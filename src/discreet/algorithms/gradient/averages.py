@@ -1,0 +1,42 @@
+"""Averages of a path, one of which is released."""
+
+from __future__ import annotations
+
+from discreet.bounds import Array
+
+OUTPUTS: dict[str, str] = {
+    "mean": "the mean of all iterates",
+    "tail": "the mean of the last half of the iterates",
+    "weighted": "a mean in which iterate k has weight k + 1",
+    "last": "the last iterate",
+}
+"""What may be released of a path."""
+
+
+class Average:
+    """One of ``OUTPUTS``, kept up to date in the memory of one iterate.
+
+    >>> import numpy as np
+    >>> mean = Average("tail", 4)
+    >>> for k in range(4):
+    ...     mean.add(k, np.array([float(k)]))
+    >>> mean.value
+    array([2.5])
+    """
+
+    def __init__(self, output: str, steps: int) -> None:
+        self.output, self.steps = output, steps
+        self._mass = 0.0
+        self.value: Array | float = 0.0
+
+    def add(self, k: int, point: Array) -> None:
+        """Take in iterate ``k``."""
+        share = {
+            "mean": 1.0,
+            "tail": float(k >= self.steps // 2),
+            "weighted": k + 1.0,
+            "last": float(k == self.steps - 1),
+        }[self.output]
+        if share:
+            self._mass += share
+            self.value = self.value + (point - self.value) * (share / self._mass)

@@ -1,0 +1,151 @@
+"""How long weights should be: a few more noisy sums, along their direction alone.
+
+A noisy descent finds a direction; how far to go along it is one number, and
+noise on one number is small. The derivative of the loss along the direction is
+a sum over rows, clipped and covered with noise like any gradient. It is looked
+at several times, each time where the earlier looks say that it vanishes
+(:mod:`discreet.algorithms.gradient.line_search_estimates`).
+
+Privacy: looks are noisy sums. After a descent they come from its own sampler, with
+the same noise for their clip, so they count as so many more steps. The fit reads
+nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.accounting import Budget, Event
+from discreet.algorithms.gradient.line_search_estimates import Calibrated, Cautious
+from discreet.bounds import Array, Bounds
+from discreet.checks import integer
+from discreet.data import Rows
+from discreet.data.clipped_sums import ClippedSums
+from discreet.errors import Incompatible
+from discreet.losses import CalibratedLogistic, CappedLogistic, Logistic
+from discreet.mechanisms.batches import Sampler
+from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
+from discreet.noise import Randomness
+from discreet.problem import Problem
+
+if TYPE_CHECKING:
+    from discreet.algorithms.gradient.noisy_gradient import NoisyGradient
+
+LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
+"""Losses of which the length of the weights can be fitted: they estimate a logit."""
+
+ROUNDS = 8
+"""Places that are looked at."""
+
+
+def check_looks(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
+    """Refuse looks where they make no sense."""
+    if integer("looks", config.looks, 0) == 0:
+        return
+    other = config.hidden_state or config.adaptive_clip or budget.delta == 0
+    if other or not isinstance(problem.loss, LOGITS):
+        raise Incompatible(
+            "looks fit the length of the weights of a logistic regression, with a delta and "
+            "without hidden_state or adaptive_clip. Leave looks out."
+        )
+
+
+@dataclass(frozen=True)
+class Length:
+    """Looks along the direction that a plan has found.
+
+    Examples
+    --------
+    >>> from discreet.accounting import Budget
+    >>> from discreet.algorithms import NoisyGradient
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=25, n_rows=5000)
+    >>> plan = NoisyGradient(steps=90, looks=10).plan(problem, Budget(1.0, 1e-6))
+    >>> plan.length.clip, round(plan.noise.scale / plan.length.noise.scale)
+    (0.05, 20)
+    """
+
+    problem: Problem
+    looks: int
+    multiplier: float
+    """Deviation of the noise of a look over the largest part of one row."""
+    sampler: Sampler
+    cautious: bool
+
+    @property
+    def estimate(self) -> type[Calibrated] | type[Cautious]:
+        """How looks are read."""
+        return Cautious if self.cautious else Calibrated
+
+    @property
+    def clip(self) -> float:
+        """Largest part of one row in a derivative."""
+        return self.problem.bounds.weight * self.estimate.clip(self)
+
+    @property
+    def rounds(self) -> int:
+        """How often it is decided where to look next."""
+        return min(ROUNDS, self.looks)
+
+    @property
+    def shifting(self) -> bool:
+        """Whether the positions of rows may differ between neighbours."""
+        return self.sampler.shifting or self.problem.neighbours == "add-remove"
+
+    @property
+    def event(self) -> Event:
+        """What the looks cost by themselves."""
+        return self.sampler.event(self.multiplier, self.looks, self.problem.neighbours)
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The noise of a look."""
+        problem = self.problem
+        line = Problem(
+            loss=problem.loss,
+            bounds=Bounds(row_norm=problem.row_norm, classes=problem.bounds.classes),
+            n_features=1,
+            n_rows=problem.n_rows,
+            neighbours=problem.neighbours,
+        )
+        rows = most_rows(problem)
+        return GradientNoise.gaussian(
+            self.clip, self.multiplier, line, n_rows=rows, shifting=self.shifting
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the looks."""
+        return {
+            "looks for the length": self.looks,
+            "clip of a look": self.clip,
+            "noise scale of a look": self.noise.scale,
+        }
+
+    def fitted(self, rows: Rows, weights: Array, random: Randomness) -> Array:
+        """Return the weights at the length that the looks point to."""
+        # The weights are released, so what depends on them alone costs nothing.
+        if not 1e-50 < np.abs(weights).max() < 1e50:
+            return weights
+        size = float(np.linalg.norm(weights))
+        along, signs = rows.projected(weights / size), np.sign(rows.y)
+        looks = np.diff(np.arange(self.rounds + 1) * self.looks // self.rounds)
+        estimate = self.estimate(self, size)
+        drawn = self.noise.stream((1,), random)
+        for count in looks:
+            values, at = estimate.line(along, signs), np.array([estimate.at])
+            # privacy: the norm of a row of one number is that number's size, exactly.
+            labels = estimate.loss.attach(signs, np.abs(values))
+            line, seen = Rows(values[:, None], labels, rows.weight), 0.0
+            with ClippedSums(line, estimate.loss, shifting=self.shifting, work=0.0) as sums:
+                for _ in range(count):
+                    index = self.sampler.draw(line, random)
+                    total = sums.batch(index, at, self.clip)
+                    # privacy: the only exit of data here, as in a step.
+                    seen += float(self.noise.cover(total, next(drawn))[0]) / self.sampler.rate
+            estimate.see(seen / count, int(count))
+        return np.asarray(weights * (estimate.length / size))

@@ -1,0 +1,179 @@
+"""Two ways to read a length out of noisy derivatives along a direction.
+
+:class:`Calibrated` starts from nothing. Rows are long across the direction and
+short along it, about one over the root of the number of weights, so that is how
+far they are clipped: the loss is :class:`~discreet.losses.CalibratedLogistic`,
+which estimates the logit whatever the clip is. Most rows then reach the clip, and
+the derivative runs from ``-(1 - 2 e)`` at zero through the length sought to ``e``
+far out, in units of the clip and the number of rows, where ``e`` is the part of
+rows on the wrong side. A curve of this kind is fitted to the looks. What it says
+far from its root is rough, but looks gather where it does not matter.
+
+:class:`Cautious` starts from the length that was found, and leaves it unless the
+looks speak clearly against it. Where rows are many for the noise that length is
+right or, if few rows lie on the wrong side, too short: the descent stopped early.
+So this one may be wrong about little, and fits the logistic loss itself. Its
+derivative by the logarithm of the length adds ``-m / (1 + exp(m))`` for a row of
+margin ``m``, which is below 0.28 for all rows on the right side. A clip of ``MARGIN``
+therefore cuts only rows that are wrong by more than that, and noise is the same
+for every length and number of weights. Such rows are counted first: the logistic
+model has next to none of them, so with more than noise explains it is wrong, what
+the clip cuts would count, and the length is left alone. The other looks are
+compared with what Gaussian projections, of unknown spread, and labels that follow
+the logistic model would give. The length is where the derivative then vanishes on
+average.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.bounds import Array
+from discreet.losses import CalibratedLogistic, Logistic
+
+if TYPE_CHECKING:
+    from discreet.algorithms.gradient.line_search import Length
+
+LINE_CLIP = 0.25
+"""Clip of a calibrated derivative, in row norms over the root of the number of weights."""
+
+SHORTEST, LONGEST = 1.0 / 8.0, 2.0
+"""Lengths that are tried, against the one that was found."""
+
+MARGIN, QUIET = 5.0, 1e-3
+"""Clip of the derivative of the logistic loss by the logarithm of the length.
+
+It is larger where the noise of all looks, for each row and unit of the clip, is below ``QUIET``.
+"""
+
+RIGHT = 0.3
+"""What a row on the right side adds to it, at most; for the variance of batches."""
+
+DOUBTS, WRONG = 0.4, 2.0
+"""Part of the looks that count rows wrong by more than the clip, and deviations that are enough."""
+
+KEPT = 0.98
+"""How certain it is beforehand that the length is right."""
+
+_WRONG = np.linspace(0.02, 0.48, 24)[:, None]
+_TRIED = np.geomspace(SHORTEST, LONGEST, 200)
+_SPREADS = np.exp(np.linspace(-1.5, 1.5, 13))[:, None]
+_FACTORS = np.exp(np.linspace(-0.3, 2.1, 97))
+_FOUND = int(np.argmin(np.abs(np.log(_FACTORS))))
+_DEVIATIONS = np.geomspace(1e-4, 8.0, 300)
+
+
+class Calibrated:
+    """What looks say about the length, for a flat prior on its logarithm."""
+
+    def __init__(self, length: Length, size: float) -> None:
+        # Weights of rows multiply what the loss has clipped.
+        self.loss, self.length = CalibratedLogistic(clip=self.clip(length)), size / 2.0
+        self._lengths = size * _TRIED
+        self._evidence = np.zeros((_WRONG.size, _TRIED.size))
+        self._most = _rows(length) * length.clip
+        self._variance = _variance(length, length.clip)
+
+    @staticmethod
+    def clip(length: Length) -> float:
+        """Return the largest part of one row of weight 1 in a look."""
+        return LINE_CLIP * length.problem.row_norm / math.sqrt(length.problem.dimension)
+
+    def line(self, along: Array, y: Array) -> Array:
+        """Return the rows of the next look, one number each, for their projections and labels."""
+        return along
+
+    @property
+    def at(self) -> float:
+        """Where the derivative is looked at next."""
+        return self.length
+
+    def see(self, derivative: float, looks: int) -> None:
+        """Take in the mean of several looks at the present length."""
+        ratio = _WRONG / (1.0 - 2.0 * _WRONG)
+        rise = (1.0 - _WRONG) * self.length / (self.length + ratio * self._lengths)
+        expected = self._most * (rise - (1.0 - 2.0 * _WRONG))
+        self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
+        chance = np.exp(self._evidence - self._evidence.max()).sum(axis=0)
+        self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
+
+
+class Cautious:
+    """What looks say about the length, if it was right with probability ``KEPT`` before."""
+
+    at = 1.0
+
+    def __init__(self, length: Length, size: float) -> None:
+        self.loss, self.length = Logistic(), size
+        self._clip = self.clip(length)
+        self._doubts = math.ceil(DOUBTS * length.rounds)
+        self._wrong = self._counted = 0.0
+        problem = length.problem
+        self._most = _rows(length) * problem.bounds.weight
+        self._variance = _variance(length, problem.bounds.weight * RIGHT)
+        self._spreads = _SPREADS * problem.row_norm / math.sqrt(problem.dimension)
+        self._lengths = size * _FACTORS
+        self._slopes = self._spreads * _slope(self._spreads * self._lengths)
+        prior = np.full(_FACTORS.size, (1.0 - KEPT) / _FACTORS.size)
+        prior[_FOUND] += KEPT
+        # Spreads are two thirds either way of one over the root of the number of weights.
+        self._evidence = np.log(prior) - np.log(_SPREADS) ** 2 / (2.0 * 0.6**2)
+
+    @staticmethod
+    def clip(length: Length) -> float:
+        """Return the largest part of one row of weight 1 in a look."""
+        each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.looks))
+        return MARGIN * math.cbrt(max(1.0, QUIET / each))
+
+    def line(self, along: Array, y: Array) -> Array:
+        """Return the margins of rows, or at first of those that are wrong by more than the clip.
+
+        Each of these then adds the clip to a look, up to a hundredth: they are counted.
+        """
+        margins = along * self.length
+        # privacy: what becomes of a row depends on the row and on what was released only.
+        return np.where(y * margins < -self._clip, margins, 0.0) if self._doubts else margins
+
+    def see(self, derivative: float, looks: int) -> None:
+        """Take in the mean of several looks at the present length."""
+        if self._doubts:
+            self._wrong += looks * derivative
+            self._counted += looks
+            self._doubts -= 1
+            return
+        if self._wrong > WRONG * math.sqrt(self._counted * self._variance):
+            return
+        here = self._spreads * _slope(self._spreads * self.length)
+        expected = self._most * self.length * (here - self._slopes)
+        self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
+        chance = np.exp(self._evidence - self._evidence.max())
+        chance /= chance.sum()
+        rise = chance.sum(axis=1) @ self._slopes
+        root = np.interp(float(np.sum(chance * self._slopes)), rise, np.log(self._lengths))
+        self.length = math.exp(float(root))
+
+
+def _rows(length: Length) -> int:
+    n_rows = length.problem.n_rows
+    assert n_rows is not None
+    return n_rows
+
+
+def _variance(length: Length, usual: float) -> float:
+    """Return the variance of a look, if batches are of rows that usually add so much."""
+    sampler = length.sampler
+    return (length.noise.scale / sampler.rate) ** 2 + sampler.variance(_rows(length), usual)
+
+
+def _slope(scale: Array) -> Array:
+    """Return the mean of ``z / (1 + exp(-scale z))`` for a normal ``z``.
+
+    >>> _slope(np.array([0.0, 1.0, 1e3])).round(3)
+    array([0.   , 0.207, 0.399])
+    """
+    z = _DEVIATIONS
+    weight = z * np.exp(-(z**2) / 2.0) / math.sqrt(2.0 * math.pi) * np.gradient(z)
+    return np.asarray(np.tanh(scale[..., None] * z / 2.0) @ weight)

@@ -1,0 +1,244 @@
+"""Noisy mirror descent: gradient steps in the geometry of the set.
+
+Each step solves ``min over w of step <noisy gradient, w> + B(w, w_t)`` for a
+Bregman divergence ``B``; the mean of the iterates before their step is released.
+
+Theorem (Talwar, Thakurta, Zhang 2014). Privacy is that of noisy gradient
+descent: the noise is the same. With ``psi`` 1-strongly convex in a norm,
+``D >= B(w*, w_0)``, ``G`` bounding the gradients in the dual norm and ``N`` the
+mean square dual norm of the noise, the step ``sqrt(D / (T (G^2 + N)))`` has an
+expected excess of at most ``2 sqrt(D (G^2 + N) / T)``. On a simplex of ``p``
+vertices ``D`` and ``N`` grow with ``log p`` only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from discreet.accounting import Budget, Event, Guarantee, gaussian_multiplier
+from discreet.algorithms.gradient.step_rules import affordable
+from discreet.bounds import Array, rows_apart
+from discreet.checks import integer
+from discreet.data import Source
+from discreet.data.clipped_sums import ClippedSums
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.mechanisms.batches import FullBatch
+from discreet.mechanisms.gradient_noise import GradientNoise
+from discreet.noise import Randomness
+from discreet.problem import Printed, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.sets import AllSpace, Simplex
+
+
+class Entropy:
+    """Multiplicative steps on the simplex of sum ``total``.
+
+    >>> Entropy(1.0).point(np.array([0.0, np.log(3.0)])).round(6)
+    array([0.25, 0.75])
+    """
+
+    def __init__(self, total: float) -> None:
+        self.total = total
+
+    def point(self, dual: Array) -> Array:
+        """Return the weights of a dual point."""
+        return np.asarray(self.total * np.exp(dual - logsumexp(dual)))
+
+    def scale(self) -> float:
+        """Return what a unit of gradient moves a dual point by."""
+        return 1 / self.total
+
+    def divergence(self, dimension: int, norm_guess: float) -> float:
+        return self.total**2 * math.log(max(dimension, 2))
+
+    def noise(self, dimension: int) -> float:
+        """Return the mean square dual norm of standard noise, or a bound on it."""
+        return 2 * math.log(2 * dimension) + 1
+
+
+class PNorm:
+    """Half the squared ``q``-norm, on all space, ``1 < q <= 2``.
+
+    >>> PNorm(2.0).point(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    def __init__(self, q: float) -> None:
+        if not 1 < q <= 2:
+            raise InvalidParameter(f"power must lie in (1, 2]. Got {q!r} instead.")
+        self.q, self.dual = q, q / (q - 1)
+
+    def point(self, dual: Array) -> Array:
+        size = np.abs(dual)
+        norm = float(np.linalg.norm(size.ravel(), self.dual))
+        if norm == 0:
+            return np.zeros_like(dual)
+        # The gradient of half the squared dual norm, in a form that cannot overflow.
+        return np.asarray(np.sign(dual) * (size / norm) ** (self.dual - 1) * norm)
+
+    def scale(self) -> float:
+        # psi = ||w||_q^2 / (2 (q - 1)) is 1-strongly convex.
+        return self.q - 1
+
+    def divergence(self, dimension: int, norm_guess: float) -> float:
+        return norm_guess**2 / (2 * (self.q - 1))
+
+    def noise(self, dimension: int) -> float:
+        r = self.dual
+        moment = r / 2 * math.log(2) + float(gammaln((r + 1) / 2)) - math.log(math.pi) / 2
+        return math.exp(2 * (math.log(dimension) + moment) / r) + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class MirrorDescent:
+    """Noisy full-batch steps by entropy on a simplex, by a p-norm elsewhere.
+
+    Parameters
+    ----------
+    power
+        The ``q`` of the norm on all space, in (1, 2]; by default ``1 + 1/log p``,
+        which suits sparse weights. Not with a simplex.
+    steps
+        Number of steps; by default what the bound asks for, capped by the work.
+    norm_guess
+        Public guess of the ``q``-norm of good weights; only accuracy depends on it.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.bounds import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=50, n_rows=1000, constraint=Simplex())
+    >>> MirrorDescent(steps=100).plan(problem, Budget(1.0, 1e-6)).facts()["geometry"]
+    'entropy'
+    """
+
+    name: ClassVar[str] = "mirror-descent"
+    needs_delta: ClassVar[bool] = True
+
+    power: float | None = None
+    steps: int | None = None
+    norm_guess: float | None = None
+
+    def plan(self, problem: Problem, budget: Budget) -> MirrorDescentPlan:
+        """Calibrate a run from public values."""
+        if budget.delta == 0 or problem.n_rows is None or problem.neighbours == "add-remove":
+            raise Incompatible("mirror-descent needs delta > 0 and a public number of rows.")
+        if problem.regularizer.value(np.ones(problem.shape)) != 0:
+            raise Incompatible("mirror-descent takes no penalty; use noisy-gradient.")
+        geometry: Entropy | PNorm
+        if isinstance(problem.constraint, Simplex):
+            if self.power is not None:
+                raise Incompatible("On a simplex the geometry is entropy; leave power out.")
+            geometry = Entropy(problem.constraint.total)
+        elif isinstance(problem.constraint, AllSpace):
+            usual = 1 + 1 / max(1.0, math.log(problem.dimension))
+            geometry = PNorm(usual if self.power is None else self.power)
+        else:
+            raise Incompatible(
+                f"mirror-descent steps on a simplex or on all space, not on "
+                f"{problem.constraint.name}. Use noisy-gradient."
+            )
+        if self.steps is not None:
+            integer("steps", self.steps)
+        return MirrorDescentPlan(problem, budget, self, geometry)
+
+
+@dataclass(frozen=True)
+class MirrorDescentPlan(Printed):
+    """A calibrated run of noisy mirror descent."""
+
+    problem: Problem
+    budget: Budget
+    config: MirrorDescent
+    geometry: Entropy | PNorm
+
+    @property
+    def _n(self) -> int:
+        assert self.problem.n_rows is not None
+        return self.problem.n_rows
+
+    @cached_property
+    def _norm_guess(self) -> float:
+        return norm_guess_of(self.problem, self.config.norm_guess)
+
+    @cached_property
+    def steps(self) -> int:
+        """Number of steps."""
+        if self.config.steps is not None:
+            return self.config.steps
+        p = self.problem.dimension
+        unit = rows_apart(self.problem.neighbours) * gaussian_multiplier(
+            self.budget.epsilon, self.budget.delta
+        )
+        wanted = self._n**2 / (unit**2 * self.geometry.noise(p))
+        return max(1, math.ceil(min(wanted, affordable(self._n * p))))
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The noise of a step."""
+        z = FullBatch().multiplier(self.budget, self.steps, self.problem.neighbours)
+        return GradientNoise.gaussian(
+            self.problem.terms.lipschitz, z, self.problem, n_rows=self._n, shifting=False
+        )
+
+    @cached_property
+    def event(self) -> Event:
+        """What all steps cost together."""
+        neighbours = self.problem.neighbours
+        z = FullBatch().multiplier(self.budget, self.steps, neighbours)
+        return FullBatch().event(z, self.steps, neighbours)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        theorem = "noisy mirror descent (Talwar, Thakurta, Zhang 2014), exact composition"
+        return promise(self, self.event, theorem)
+
+    @cached_property
+    def _square(self) -> float:
+        p = self.problem.dimension
+        # A dual norm of the gradient never exceeds the Euclidean one here.
+        slope = (self._n * self.problem.terms.lipschitz) ** 2
+        return slope + self.noise.scale**2 * self.geometry.noise(p)
+
+    @cached_property
+    def _divergence(self) -> float:
+        return self.geometry.divergence(self.problem.dimension, self._norm_guess)
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        return 2 * math.sqrt(self._divergence * self._square / self.steps)
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        geometry = self.geometry
+        return {
+            "algorithm": MirrorDescent.name,
+            "geometry": "entropy" if isinstance(geometry, Entropy) else f"{geometry.q:.4g}-norm",
+            "steps": self.steps,
+            "clip": self.problem.terms.lipschitz,
+            "noise scale of a step": self.noise.scale,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    @checked
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Take the steps and release the mean of the path."""
+        problem, clip = self.problem, self.problem.terms.lipschitz
+        size = math.sqrt(self._divergence / (self.steps * self._square)) * self.geometry.scale()
+        dual, total = np.zeros(problem.shape), np.zeros(problem.shape)
+        drawn = self.noise.stream(problem.shape, random)
+        with ClippedSums(problem.bound(source, narrow=True), problem.loss) as sums:
+            for _ in range(self.steps):
+                w = self.geometry.point(dual)
+                total += w
+                dual = dual - size * self.noise.cover(sums.full(w, clip), next(drawn))
+        weights = problem.constraint.project(total / self.steps)
+        return Release(weights, sealed(self.guarantee, random))

@@ -1,0 +1,324 @@
+"""Noisy gradient descent: clipped gradient sums with Gaussian noise, step by step.
+
+Minimises ``F(w) = sum_i f(<x_i, w>; y_i) + reg(w) + strength/2 ||w||^2`` over a
+set. Each step adds noise to a sum of clipped gradients over a batch of rows,
+moves against it and returns to the set; an average of the path is released.
+
+Theorem (Bassily, Smith, Thakurta 2014; exact accounting per sampler). The path
+is private whatever the loss is: rows enter through sums of vectors of norm at
+most ``clip`` only. Full-batch steps compose exactly as one Gaussian release;
+batches are accounted for as they are drawn. Without ``delta`` the noise has a
+gamma-distributed radius and steps cost ``epsilon / T`` each.
+
+Convexity, smoothness and the guess of the norm matter for accuracy alone. The
+one exception is ``hidden_state``: there only the last iterate is released, and
+its smaller noise rests on certified convexity and smoothness
+(:mod:`discreet.algorithms.gradient.hidden_state`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
+from discreet.algorithms.gradient.averages import OUTPUTS
+from discreet.algorithms.gradient.hidden_state import HiddenState
+from discreet.algorithms.gradient.line_search import Length, check_looks
+from discreet.algorithms.gradient.path import walk
+from discreet.algorithms.gradient.settings import RULES, GradientSetting
+from discreet.algorithms.gradient.step_rules import Facts, batch_rate
+from discreet.bounds import Array
+from discreet.checks import one_of
+from discreet.data import Source
+from discreet.data.clipped_sums import ClippedSums
+from discreet.errors import Incompatible, InvalidParameter, MissingBound
+from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
+from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
+from discreet.noise import Randomness
+from discreet.problem import Printed, Problem, Release, checked, promise, sealed
+from discreet.regularizers import combined_prox
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGradient:
+    """Gradient steps with noise; every setting has a default from public values.
+
+    Parameters
+    ----------
+    sampler
+        Rows of a step: ``"full"``, ``"poisson"`` or ``"fixed-size"``. ``"auto"`` takes
+        all rows, and Poisson batches where a batch is given or where, with a
+        delta, all rows would take too long for the steps the rule asks for.
+    batch
+        Rows of a step, expected or exact; not with ``"full"``.
+    cap
+        Most rows of a Poisson batch, where memory is short; larger ones are cut
+        at random. Not under add-remove.
+    steps
+        Number of steps; by default what the rule asks for, capped by the work
+        it takes.
+    rule
+        ``"heavy-ball"``, ``"accelerated"``, ``"smooth"``, ``"strongly-convex"``,
+        ``"typical"``, ``"lipschitz"`` or ``"adaptive"``; see
+        the files ``step_rules``, ``heavy_ball`` and ``typical_steps`` beside this one.
+    step
+        Constant length of a step, overriding the rule's, and its momentum.
+    momentum
+        Below 1; gradients are taken at a moving average of the iterates that
+        keeps this part of itself. Without constraint and penalty that is the
+        heavy ball. By default the rule's, which is 0 but for ``"heavy-ball"`` and
+        ``"typical"``. No bound on the excess is known with another one.
+    clip
+        Bound on the norm of one row's gradient. By default the Lipschitz
+        constant, where clipping changes nothing; for softmax the row norm, which
+        clips only rows that are far on the wrong side.
+    adaptive_clip
+        Whether the clip follows the median norm of the gradients, starting
+        from ``clip``, for a small part of the budget.
+    output
+        ``"mean"``, ``"tail"``, ``"weighted"`` or ``"last"``; by default the
+        rule's own average.
+    hidden_state
+        Opt-in: release the last iterate only, with the noise that suffices for
+        it. Privacy then rests on convexity and smoothness; refused where they
+        are not certain.
+    strength
+        Total strong convexity on the sum scale; what the regularizer lacks is
+        added.
+    norm_guess
+        Public guess of the norm of good weights, for the default steps and the
+        printed bound; privacy does not depend on it.
+    looks
+        Further noisy sums that fit the length of the weights along their
+        direction (:mod:`discreet.algorithms.gradient.line_search`), for logistic losses. Each
+        costs as much as a step.
+    cautious
+        Whether looks change the length only where they speak clearly against it.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.bounds import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=20, n_rows=5000)
+    >>> plan = NoisyGradient(norm_guess=5.0).plan(problem, Budget(2.0, 1e-6))
+    >>> plan.rule.name, plan.steps, round(plan.expected_excess / 5000, 4)
+    ('smooth', 887, 0.0282)
+    """
+
+    name: ClassVar[str] = "noisy-gradient"
+
+    sampler: str = "auto"
+    batch: int | None = None
+    cap: int | None = None
+    steps: int | None = None
+    rule: str = "auto"
+    step: float | None = None
+    momentum: float | None = None
+    clip: float | None = None
+    adaptive_clip: bool = False
+    output: str | None = None
+    hidden_state: bool = False
+    strength: float | None = None
+    norm_guess: float | None = None
+    looks: int = 0
+    cautious: bool = False
+
+    def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
+        """Calibrate a run from public values."""
+        one_of("sampler", self.sampler, ("auto", *SAMPLERS))
+        one_of("rule", self.rule, ("auto", *RULES))
+        if self.output is not None:
+            one_of("output", self.output, OUTPUTS)
+        if self.momentum is not None and not 0.0 <= self.momentum < 1.0:
+            raise InvalidParameter(
+                f"momentum must be at least 0 and below 1. Got {self.momentum!r} instead."
+            )
+        if self.hidden_state and self.momentum:
+            # privacy: the proof is for plain steps.
+            raise Incompatible("hidden_state needs plain steps. Leave momentum out.")
+        if problem.n_rows is None:
+            raise MissingBound(
+                "n_rows is not set. Steps are scaled by the number of rows, which is secret under "
+                "add-remove neighbours. Pass n_rows=..., a declared size."
+            )
+        check_looks(self, problem, budget)
+        if self.sampler == "auto":
+            return self._sampled(problem, budget, problem.n_rows)
+        sampler = sampler_for(self.sampler, self.batch, self.cap, problem.n_rows)
+        if budget.delta == 0 and not (isinstance(sampler, FullBatch) and not self.adaptive_clip):
+            raise Incompatible(
+                "Without delta only full-batch steps with a fixed clip are accounted for. Pass "
+                "delta, or leave sampler and adaptive_clip out."
+            )
+        return NoisyGradientPlan(problem, budget, self, sampler)
+
+    def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> NoisyGradientPlan:
+        """Calibrate a run that takes all rows or batches, by the work it is."""
+        if self.batch is not None or self.cap is not None:
+            return replace(self, sampler="poisson").plan(problem, budget)
+        plan = replace(self, sampler="full").plan(problem, budget)
+        if self.steps is not None or self.hidden_state or budget.delta == 0:
+            return plan
+        rate = batch_rate(n_rows * problem.dimension, plan.rule.steps(plan.usual_facts))
+        settings = rows_of_a_step(rate, n_rows)
+        return replace(self, **settings).plan(problem, budget) if "batch" in settings else plan
+
+
+@dataclass(frozen=True)
+class NoisyGradientPlan(Printed, GradientSetting):
+    """A calibrated run of noisy gradient descent."""
+
+    def __post_init__(self) -> None:
+        # Refusals belong to planning, so everything a run needs is computed now.
+        if self.config.hidden_state:
+            _ = self.hidden
+        _ = self.prox, self.rule, self.noise
+        if self.config.looks:
+            _ = self.length.noise
+
+    @cached_property
+    def length(self) -> Length:
+        """How the length of the weights is fitted, where ``looks`` are asked for."""
+        config = self.config
+        return Length(self.problem, config.looks, self.multiplier, self.sampler, config.cautious)
+
+    @property
+    def sums(self) -> int:
+        """Noisy sums of a run: steps and looks."""
+        return self.steps + self.config.looks
+
+    @cached_property
+    def facts_of_noise(self) -> Facts:
+        """What the step lengths and the bound are computed from, noise as calibrated."""
+        return self._facts_for(self.noise.mean_square / self.sampler.rate**2)
+
+    # Noise and its price.
+
+    @cached_property
+    def hidden(self) -> HiddenState:
+        """What was certified for a release of the last iterate only."""
+        return HiddenState.certify(self)
+
+    @cached_property
+    def multiplier(self) -> float:
+        """Deviation of the noise over the largest norm of one row's part, all steps alike."""
+        if self.config.hidden_state:
+            return self.hidden.multiplier
+        return self.sampler.multiplier(self.budget, self.sums, self.problem.neighbours)
+
+    def noise_at(self, clip: float) -> GradientNoise:
+        """Return the noise of one step for that clip."""
+        problem, rows = self.problem, most_rows(self.problem)
+        if self.budget.delta == 0:
+            return GradientNoise.pure(
+                clip,
+                self.budget.part(self.budget.epsilon / self.steps).epsilon,
+                problem,
+                n_rows=rows,
+                shifting=self.shifting,
+            )
+        z = self.multiplier if self.adaptive is None else self.adaptive.rest(self.multiplier)
+        return GradientNoise.gaussian(clip, z, problem, n_rows=rows, shifting=self.shifting)
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The noise of a step, at the first clip if it adapts."""
+        return self.noise_at(self.clip)
+
+    @cached_property
+    def event(self) -> Event:
+        """What all steps cost together."""
+        if self.budget.delta == 0:
+            return Pure(self.budget.epsilon)
+        if self.config.hidden_state:
+            return Gaussian(gaussian_multiplier(self.budget.epsilon, self.budget.delta))
+        return self.sampler.event(self.multiplier, self.sums, self.problem.neighbours)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        theorem = self.sampler.theorem
+        assumptions = size_assumed(self.problem)
+        if self.budget.delta == 0:
+            theorem = "noisy gradient descent with gamma noise, basic composition"
+        if self.config.hidden_state:
+            theorem = HiddenState.theorem
+            assumptions += HiddenState.assumptions
+        return promise(self, self.event, theorem, *assumptions)
+
+    # Accuracy.
+
+    @cached_property
+    def bound(self) -> float:
+        """Bound on the expected excess of the regularized objective; infinite when none is known.
+
+        It holds if a minimiser has at most the guessed norm. With a clip below
+        the Lipschitz constant it is about the objective with clipped gradients.
+        Without a set or penalty the number of rows takes the place of that of the
+        weights where it is smaller (Song, Steinke, Thakkar, Thakurta 2021).
+        """
+        biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
+        biased |= self.config.looks > 0 or self.config.cap is not None
+        own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
+        if biased or self.config.adaptive_clip or own_way:
+            return math.inf
+        penalty = self.problem.regularizer.value(self.start)
+        penalty += self.added_strength * float(np.sum(self.start**2)) / 2
+        penalty /= (1 - self.momentum) * self.steps
+        own = self.rule.bound(self.facts_of_noise, self.steps) + penalty
+        late = self.output in ("tail", "weighted") and self.rule.proved == "mean"
+        own *= 1 if self.output == self.rule.proved else 2 if late else math.inf
+        return min(own, self.problem.most_excess(self.clip, self.strength))
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        return self.bound + self.added_strength * self.norm_guess**2 / 2
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "algorithm": self.config.name,
+            "rule": self.rule.name,
+            "steps": self.steps,
+            "momentum": self.momentum,
+            "rows a step": self.config.sampler,
+            "sampling rate": self.sampler.rate,
+            **({} if self.config.cap is None else {"most rows a step": self.config.cap}),
+            "clip": self.clip,
+            "strength": self.strength,
+            "noise scale of a step": self.noise.scale,
+            "released": OUTPUTS[self.output],
+            **(self.length.facts() if self.config.looks else {}),
+            "norm guess": self.norm_guess,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    # The run.
+
+    @cached_property
+    def prox(self) -> Callable[[Array, float], Array]:
+        """The way back to the set, with the penalty."""
+        return combined_prox(self.problem.regularizer, self.problem.constraint)
+
+    @checked
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Take the steps and release an average of the path."""
+        # privacy: float32 margins move steps a little, which the proof for the last iterate, unlike
+        # that for noisy sums, does not allow.
+        rows = self.problem.bound(source, narrow=not self.config.hidden_state)
+        assert self.problem.n_rows is not None
+        work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
+        with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
+            weights = walk(self, rows, sums, random)
+        if self.config.looks:
+            weights = self.length.fitted(rows, weights, random)
+        weights = self.problem.constraint.project(weights)
+        return Release(weights, sealed(self.guarantee, random))

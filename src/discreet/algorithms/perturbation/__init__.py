@@ -1,0 +1,24 @@
+"""Noise on the objective, on its minimiser, or on the sums it is made of."""
+
+from discreet.algorithms.perturbation.objective_perturbation import (
+    ObjectivePerturbation,
+    ObjectivePerturbationPlan,
+)
+from discreet.algorithms.perturbation.output_perturbation import OutputPerturbation
+from discreet.algorithms.perturbation.recentred import RecentredPerturbation, recentred_plan
+from discreet.algorithms.perturbation.second_moments import SecondMoments
+from discreet.algorithms.perturbation.sufficient_statistics import (
+    SufficientStatistics,
+    stein_strength,
+)
+
+__all__ = [
+    "ObjectivePerturbation",
+    "ObjectivePerturbationPlan",
+    "OutputPerturbation",
+    "RecentredPerturbation",
+    "SecondMoments",
+    "SufficientStatistics",
+    "recentred_plan",
+    "stein_strength",
+]

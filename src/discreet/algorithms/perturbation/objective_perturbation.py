@@ -1,0 +1,340 @@
+"""Objective perturbation, released through approximate minima.
+
+Solves ``min over F of sum_i f(<x_i, w>; y_i) + reg(w) + strength/2 ||w||^2 +
+<b, w>`` for a random ``b`` and releases the minimiser.
+
+Theorem. For a convex loss with bounded gradient and Hessian the minimiser is
+private for gamma-radius noise (pure epsilon) and, for generalised linear
+losses, for Gaussian noise (epsilon, delta): Kifer, Smith, Thakurta (2012) with
+the calibrations of :mod:`discreet.accounting.objective_noise`. Hard constraints and
+non-smooth regularizers cost nothing extra.
+
+No solver returns the exact minimiser, so the release goes through approximate
+minima perturbation (Iyengar et al. 2019, corrected): a certificate places the
+computed point within ``tolerance / strength`` of the exact minimiser, and a
+small second noise hides where. The certificate also covers the distance
+between the drawn ``b`` and the ideal continuous one.
+
+Assumptions: rows are bounded by clipping, ``strength`` and all noise scales
+depend on public values only, and nothing is released without a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from discreet.accounting import (
+    GAMMA_MODES,
+    MODES,
+    Budget,
+    Composed,
+    Event,
+    Guarantee,
+    Pure,
+    best_mode,
+    default_strength,
+    gamma_scale,
+)
+from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
+from discreet.accounting.utility import mean_squared_noise, objective_excess
+from discreet.bounds import Array
+from discreet.checks import nonnegative, one_of
+from discreet.data import Rows, Source
+from discreet.errors import Incompatible
+from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
+from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
+from discreet.noise.grid import MOST_STEPS
+from discreet.problem import (
+    ENOUGH_ROWS,
+    NOMINAL_ROWS,
+    Printed,
+    Problem,
+    Release,
+    check_solvable,
+    checked,
+    norm_guess_of,
+    promise,
+    rows_against_noise,
+    sealed,
+    solver_error,
+)
+from discreet.solvers.minimize import minimise
+
+OUTPUT_SHARES = (0.01, 0.03, 0.1)
+"""Shares of the budget that may hide the distance to the exact minimiser.
+
+The smallest is nearly always enough; more is worth it where rounding errors of
+very many rows or features force a loose certificate.
+"""
+
+APPROXIMATE = "approximate minima perturbation (Iyengar et al. 2019, corrected)"
+"""What lets a certified approximate minimiser stand for the exact one."""
+
+MOST_STRETCH = 2.5
+"""How much longer than usual the weights of a classifier may be where rows are plenty."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectivePerturbation:
+    """A random linear term in the objective, then a certified approximate minimiser.
+
+    Parameters
+    ----------
+    mode
+        Calibration: ``"logistic"``, ``"sharp"``, ``"rkw23"``, ``"rkw23-tight"``
+        or ``"kst12"`` for Gaussian noise; ``"logistic"``, ``"tight"``,
+        ``"kst12"`` or ``"cms11"`` for pure epsilon. ``"auto"`` takes the best
+        valid one.
+    strength
+        Ridge strength asked for, on the sum scale; raised to what the
+        calibration needs. By default chosen from public values.
+    norm_guess
+        Public guess of the norm of good weights, for the default strength and
+        the printed bound; privacy does not depend on it.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.bounds import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=3, n_rows=1000)
+    >>> plan = ObjectivePerturbation(norm_guess=1e6).plan(problem, Budget(1.0, 1e-5))
+    >>> round(plan.strength, 3), round(plan.scale, 3)
+    (0.502, 4.144)
+    """
+
+    name: ClassVar[str] = "objective-perturbation"
+
+    mode: str = "auto"
+    strength: float | None = None
+    norm_guess: float | None = None
+
+    def plan(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
+        """Calibrate a run from public values."""
+        check_solvable(problem, self.name)
+        everywhere = problem.loss.regularity(label=problem.bounding.label_bound, reach=math.inf)
+        if not problem.terms.scalar and math.isinf(everywhere.lipschitz):
+            # privacy: the proof moves weights through all of space. A loss of one inner product
+            # goes on straight beyond the set; for others nothing says how.
+            raise Incompatible(
+                f"{self.name} needs a loss of bounded slope everywhere, or of one inner product; "
+                f"the slope of {problem.loss.name!r} is bounded on the set only. Use "
+                "output-perturbation or noisy-gradient."
+            )
+        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+
+    def _calibrated(
+        self, problem: Problem, budget: Budget, share: float
+    ) -> ObjectivePerturbationPlan:
+        mode = self.calibration(problem, budget)
+        output, inner = budget.split(share)
+        aim = self.aim(problem, inner)
+        terms, neighbours = problem.terms, problem.neighbours
+        asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
+        least, _ = default_strength(
+            terms,
+            mode,
+            inner.epsilon,
+            inner.delta,
+            neighbours,
+            problem.dimension,
+            aim if self.strength is None else None,
+        )
+        strength = max(least, asked, problem.regularizer.strong_convexity)
+        # privacy: the scale is computed at the strength that is really used
+        if budget.delta > 0:
+            scale = MODES[mode].sigma(terms, inner.epsilon, inner.delta, strength, neighbours)
+        else:
+            scale = gamma_scale(terms, inner.epsilon, strength, neighbours, mode)
+        guess = norm_guess_of(problem, self.norm_guess)
+        return ObjectivePerturbationPlan(
+            problem, budget, inner, output, mode, strength, scale, guess, aim
+        )
+
+    def aim(self, problem: Problem, budget: Budget) -> float:
+        """Return the norm the ridge is for; long weights are out of reach where noise dominates."""
+        guess = norm_guess_of(problem, self.norm_guess)
+        if self.norm_guess is not None:
+            return guess
+        # Classes may be separable, and then weights are worth any length that rows can pay for.
+        most = MOST_STRETCH if problem.loss.target in ("sign", "index") else 1.0
+        stretch = math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS)
+        return guess * min(most, max(0.25, stretch))
+
+    def calibration(self, problem: Problem, budget: Budget) -> str:
+        """Return the name of the rule that sets the noise."""
+        terms, gaussian = problem.terms, budget.delta > 0
+        if self.mode != "auto":
+            kind = "with delta > 0" if gaussian else "with delta = 0"
+            modes = ("auto", *(MODES if gaussian else GAMMA_MODES))
+            return one_of(f"mode {kind}", self.mode, modes)
+        return best_mode(terms, problem.neighbours) if gaussian else best_gamma_mode(terms)
+
+
+class Perturbed(Protocol):
+    """A plan with noise on its output besides the one that matters."""
+
+    @property
+    def output_is_small(self) -> bool: ...
+
+    @property
+    def spread(self) -> float: ...
+
+
+_Perturbed = TypeVar("_Perturbed", bound=Perturbed)
+
+
+def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
+    """Return the first plan if its output noise is small, else the one of least noise."""
+    first = next(plans)
+    if first.output_is_small:
+        return first
+    return min((first, *plans), key=lambda plan: plan.spread)
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbationPlan(Printed):
+    """A calibrated run of objective perturbation."""
+
+    problem: Problem
+    budget: Budget
+    inner: Budget
+    output: Budget
+    mode: str
+    strength: float
+    scale: float
+    norm_guess: float
+    """Norm of good weights that the bound on the excess is for."""
+    aim: float
+    """Norm that the ridge is for."""
+
+    @cached_property
+    def reach(self) -> float:
+        """Norm up to which weights are released as they are."""
+        problem = self.problem
+        rows = NOMINAL_ROWS if problem.n_rows is None else problem.n_rows
+        pull = rows * problem.terms.lipschitz + self.scale * (math.sqrt(problem.dimension) + 12.0)
+        radius = problem.constraint.radius(problem.dimension)
+        return min(radius, pull / self.strength, 64.0 * self.aim)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """Largest norm of the certified subgradient, ideal perturbation included."""
+        # A grid that is wide enough cannot be finer than this, see release_noise.
+        coarse = 2.0**-37 * math.sqrt(self.problem.dimension) * self.strength * self.reach
+        # Only a guess that was declared exceeds what rows can stretch the usual one to.
+        longest = min(self.aim / MOST_STRETCH, self.reach)
+        error = 4 * solver_error(self.problem, longest)
+        return max(1e-8 * self.scale, error, coarse)
+
+    @cached_property
+    def tilt(self) -> Noise:
+        """The law of the random linear term."""
+        p = self.problem.dimension
+        # A sixteenth of the tolerance pays for rounding the drawn vector.
+        step = 2.0 ** math.floor(math.log2(self.tolerance / (8 * math.sqrt(p))))
+        grid = Grid(step=step, reach=0.0)
+        if self.budget.delta > 0:
+            return Gaussian(sigma=self.scale, grid=grid)
+        return GammaSphere(scale=self.scale, grid=grid)
+
+    @cached_property
+    def noise(self) -> ReleaseNoise:
+        """The small output noise that hides where near the minimiser the point is."""
+        # privacy: both neighbours' points lie within tolerance/strength of the same minimiser
+        sensitivity = 2 * self.tolerance / self.strength
+        return release_noise(sensitivity, self.output, dimension=self.problem.dimension)
+
+    @property
+    def spread(self) -> float:
+        """Root mean square of the weights' noise if every row is curved as usual for the loss."""
+        problem, kind = self.problem, "gaussian" if self.budget.delta > 0 else "gamma"
+        tilt = mean_squared_noise(kind, self.scale, problem.dimension)
+        usual = 0.4 * problem.terms.smoothness * (problem.n_rows or 0) / problem.dimension
+        return math.sqrt(tilt / (self.strength + usual) ** 2 + self.noise.mean_square)
+
+    @property
+    def output_is_small(self) -> bool:
+        """Whether the output noise is at most a tenth of the whole."""
+        return math.sqrt(self.noise.mean_square) <= 0.1 * self.spread
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        gaussian = self.budget.delta > 0
+        theorem = MODES[self.mode].theorem if gaussian else GAMMA_THEOREMS[self.mode]
+        return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+
+    @property
+    def event(self) -> Event:
+        """What a run costs: the tilt, and the noise on the output."""
+        problem = self.problem
+        if self.budget.delta > 0:
+            rule = MODES[self.mode]
+            tilt: Event = rule.event(problem.terms, self.scale, self.strength, problem.neighbours)
+        else:
+            tilt = Pure(self.inner.epsilon)
+        return Composed((tilt, self.noise.event))
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        kind = "gaussian" if self.budget.delta > 0 else "gamma"
+        square = mean_squared_noise(kind, self.scale, self.problem.dimension)
+        # A certified point is the minimiser for a linear term that is off by the tolerance at most.
+        tilt = math.sqrt(square) + self.tolerance
+        # The pull of a ridge that was asked for is no loss.
+        ridge = self.problem.regularizer.strong_convexity
+        own = objective_excess(tilt, self.strength - ridge, self.norm_guess, ridge)
+        rounding = self.noise.rounding(self.problem.dimension)
+        own += self.problem.noise_excess(self.noise.mean_square, rounding)
+        return min(own, self.problem.most_excess(self.problem.terms.lipschitz, ridge))
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        kind = "gaussian" if self.budget.delta > 0 else "gamma"
+        return {
+            "algorithm": ObjectivePerturbation.name,
+            "mode": self.mode,
+            "strength": self.strength,
+            f"{kind} noise scale": self.scale,
+            "output noise scale": self.noise.scale,
+            "norm guess": self.norm_guess,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    @checked
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Draw the tilt, solve, certify, and release."""
+        weights = self.weights(self.problem.bound(source, reread=True), random)
+        return Release(weights, sealed(self.guarantee, random))
+
+    def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:
+        """Return the weights of one run on bounded rows.
+
+        ``centre`` is where the ridge pulls to, if not to 0; it must be public,
+        or private already and paid for.
+        """
+        problem, tilt = self.problem, self.tilt
+        linear = tilt.sample(problem.shape, random)
+        # privacy: a hair above the accounted strength, so rounding cannot fall below it
+        strength = self.strength * (1 + 2.0**-40) - problem.regularizer.strong_convexity
+        if centre is not None:
+            # privacy: on the grid of the tilt the sum is exact, and the certificate stays true
+            step = tilt.grid.step
+            linear -= Grid(step, reach=MOST_STEPS / 2 * step).round(strength * centre)
+        point = minimise(
+            rows,
+            problem.loss,
+            linear=linear,
+            strength=strength,
+            regularizer=problem.regularizer,
+            constraint=problem.constraint,
+            tolerance=self.tolerance,
+            linear_error=tilt.displacement(problem.dimension),
+        )
+        return problem.constraint.project(self.noise.add(point, random))

@@ -1,0 +1,292 @@
+"""Objective perturbation twice: the second ridge pulls to where the first one ended.
+
+The ridge that objective perturbation needs shrinks the weights, and with rows in
+plenty that costs more than the noise does. So a small part of the budget buys
+rough weights first, with more noise and a stronger ridge; the rest buys a run
+whose ridge term is ``strength/2 ||w - first||^2``. What the first run already
+found is not shrunk again.
+
+Classes that nearly separate want weights that are longer still. So for a logistic
+loss without a penalty a small part of the budget buys noisy sums along the second
+weights, which lengthen them where that is clear (:mod:`discreet.algorithms.gradient.line_search`).
+
+Theorem. Given the first weights, the second objective differs from the one of
+:mod:`discreet.algorithms.perturbation.objective_perturbation` by a linear term that does not
+depend on the data, which its proofs allow (they hold for any convex term of that
+kind). So the two runs and the sums compose, as adaptive mechanisms do, and the
+noise of all is what their composed curve needs at the budget.
+
+Assumptions: those of objective perturbation with Gaussian noise, for both runs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from discreet.accounting import (
+    MODES,
+    Budget,
+    Composed,
+    Event,
+    Guarantee,
+    LossTerms,
+    best_mode,
+    default_strength,
+)
+from discreet.accounting.gaussian_profile import least
+from discreet.accounting.pld import chain_delta
+from discreet.accounting.utility import mean_squared_noise
+from discreet.algorithms.gradient import LOGITS, Length
+from discreet.algorithms.perturbation.objective_perturbation import (
+    APPROXIMATE,
+    OUTPUT_SHARES,
+    ObjectivePerturbation,
+    ObjectivePerturbationPlan,
+    least_output,
+)
+from discreet.bounds import Neighbours
+from discreet.checks import integer
+from discreet.data import Source
+from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.mechanisms.batches import FullBatch
+from discreet.mechanisms.gradient_noise import size_assumed
+from discreet.noise import Randomness
+from discreet.problem import (
+    Printed,
+    Problem,
+    Release,
+    check_solvable,
+    checked,
+    norm_guess_of,
+    promise,
+    sealed,
+)
+from discreet.regularizers import Zero
+
+FIRST = 0.1
+"""Share of the first run: the noise of the runs has variances as one over their shares."""
+
+STRONGER = 6.0
+"""How much stronger the first ridge is; a weak one would cost as much as in the second run."""
+
+LOOKED = 0.02
+"""Share of the noisy sums that fit the length."""
+
+WORTH = 1.03
+"""How much more noise the second, weaker ridge may cost by itself."""
+
+PULLS = 0.5
+"""Pull of the ridge on usual weights, in norms of the noise, from which on two runs are better."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecentredPerturbation:
+    """Objective perturbation whose ridge pulls to weights of a first, rougher run.
+
+    Parameters
+    ----------
+    mode
+        Calibration with Gaussian noise, as in :class:`ObjectivePerturbation`.
+    norm_guess
+        Public guess of the norm of good weights, for the solver; privacy does not
+        depend on it.
+    looks
+        Noisy sums that fit the length of the weights at the end, if the loss is
+        logistic, without a penalty, and the number of rows is known or declared.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> from discreet.bounds import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=50, n_rows=500_000)
+    >>> plan = RecentredPerturbation().plan(problem, Budget(1.0, 1e-6))
+    >>> round(plan.first.scale / plan.second.scale, 2), plan.first.strength > plan.second.strength
+    (3.0, True)
+    """
+
+    name: ClassVar[str] = "recentred-perturbation"
+    needs_delta: ClassVar[bool] = True
+
+    mode: str = "auto"
+    norm_guess: float | None = None
+    looks: int = 8
+
+    def plan(self, problem: Problem, budget: Budget) -> RecentredPlan:
+        """Calibrate both runs from public values."""
+        integer("looks", self.looks, 0)
+        check_solvable(problem, self.name)
+        if budget.delta == 0:
+            raise Incompatible(
+                "Two runs of objective perturbation compose well with Gaussian noise only, which "
+                "needs delta > 0. Pass delta, or use objective-perturbation."
+            )
+        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+
+    def _calibrated(self, problem: Problem, budget: Budget, share: float) -> RecentredPlan:
+        single = ObjectivePerturbation(mode=self.mode, norm_guess=self.norm_guess)
+        mode, aim = single.calibration(problem, budget), single.aim(problem, budget)
+        guess = norm_guess_of(problem, self.norm_guess)
+        outputs, inner = budget.split(share)
+        output, _ = outputs.split(0.5)
+        ridge = problem.regularizer.strong_convexity
+        logistic = isinstance(problem.loss, LOGITS) and isinstance(problem.regularizer, Zero)
+        looks = self.looks if logistic and problem.n_rows is not None else 0
+        *runs, multiplier = calibrated(
+            problem.terms, mode, inner, problem.neighbours, ridge, looks=looks
+        )
+        first, second = (
+            ObjectivePerturbationPlan(
+                problem, budget, inner, output, mode, strength, scale, guess, aim
+            )
+            for strength, scale in runs
+        )
+        length = Length(problem, looks, multiplier, FullBatch(), cautious=True) if looks else None
+        return RecentredPlan(problem, budget, first, second, length)
+
+
+@lru_cache(maxsize=64)
+def calibrated(
+    terms: LossTerms,
+    mode: str,
+    budget: Budget,
+    neighbours: Neighbours,
+    ridge: float = 0.0,
+    *,
+    looks: int = 0,
+) -> tuple[tuple[float, float], tuple[float, float], float]:
+    """Return strength and noise scale of both runs, and the noise multiplier of so many looks.
+
+    The budget is what is left beside the output noise.
+
+    >>> terms = LossTerms.logistic(radius=1.0)
+    >>> *both, looks = calibrated(terms, "logistic", Budget(1.0, 1e-6), "zero-out", looks=8)
+    >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both], round(looks)
+    ([(3.99, 14.76), (0.66, 4.92)], 91)
+    """
+    rule, sampler = MODES[mode], FullBatch()
+    # The dimension matters only where a guess of the norm does.
+    weakest, scale = default_strength(
+        terms, mode, budget.epsilon, budget.delta, neighbours, 1, worth=WORTH
+    )
+    weak = max(weakest, ridge)
+    strong = max(STRONGER * weakest, ridge)
+    whole = sampler.multiplier(budget, looks, neighbours) if looks else 0.0
+
+    def scales(factor: float) -> tuple[float, float, float]:
+        shares = FIRST, 1 - FIRST, LOOKED
+        first, second, third = (factor / math.sqrt(share) for share in shares)
+        return scale * first, scale * second, whole * third
+
+    def enough(factor: float) -> bool:
+        first, second, multiplier = scales(factor)
+        events = (
+            rule.event(terms, first, strong, neighbours),
+            *([sampler.event(multiplier, looks, neighbours)] if looks else []),
+            rule.event(terms, second, weak, neighbours),
+        )
+        return chain_delta(events, budget.epsilon) <= budget.delta
+
+    factor = least(enough, limit=64.0, accuracy=1e-3)
+    if math.isinf(factor):
+        raise BudgetTooSmall(
+            "Two runs of objective perturbation have no calibration at this budget in mode "
+            f"{mode!r}. Use a larger epsilon or delta, another mode, or objective-perturbation."
+        )
+    first, second, multiplier = scales(factor)
+    return (strong, first), (weak, second), multiplier
+
+
+@dataclass(frozen=True)
+class RecentredPlan(Printed):
+    """Two calibrated runs of objective perturbation, the second about the first.
+
+    ``length`` is how the length of the second weights is fitted, if it is.
+    """
+
+    problem: Problem
+    budget: Budget
+    first: ObjectivePerturbationPlan
+    second: ObjectivePerturbationPlan
+    length: Length | None = None
+
+    @property
+    def output_is_small(self) -> bool:
+        """Whether the output noise of both runs is small."""
+        return self.first.output_is_small and self.second.output_is_small
+
+    @property
+    def spread(self) -> float:
+        """Root mean square of the released weights' noise, see the plan of one run."""
+        return self.second.spread
+
+    @property
+    def event(self) -> Event:
+        """What both runs cost, and the looks at the length."""
+        looks = () if self.length is None else (self.length.event,)
+        return Composed((self.first.event, self.second.event, *looks))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a run of this plan guarantees."""
+        then = "" if self.length is None else " with Gaussian sums for the length"
+        theorem = f"{MODES[self.second.mode].theorem}, two runs composed{then}; {APPROXIMATE}"
+        assumed = () if self.length is None else size_assumed(self.problem)
+        return promise(self, self.event, theorem, *assumed)
+
+    @property
+    def expected_excess(self) -> float:
+        """Infinite: nothing is known that compares with the bound of one run."""
+        return math.inf
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan."""
+        return {
+            "algorithm": RecentredPerturbation.name,
+            "mode": self.second.mode,
+            "strength": self.second.strength,
+            "gaussian noise scale": self.second.scale,
+            "strength of the first run": self.first.strength,
+            "noise scale of the first run": self.first.scale,
+            "output noise scale": self.second.noise.scale,
+            **({} if self.length is None else self.length.facts()),
+            "norm guess": self.second.norm_guess,
+            "expected excess (sum) <=": self.expected_excess,
+        }
+
+    @checked
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Run once for the centre and once about it, and release the second weights, at length."""
+        rows = self.problem.bound(source, reread=True)
+        centre = self.first.weights(rows, random)
+        weights = self.second.weights(rows, random, centre)
+        if self.length is not None:
+            fitted = self.length.fitted(rows, weights, random)
+            weights = self.problem.constraint.project(fitted)
+        return Release(weights, sealed(self.guarantee, random))
+
+
+def recentred_plan(
+    problem: Problem, budget: Budget, norm_guess: float | None = None
+) -> RecentredPlan | None:
+    """Return the plan of two runs where one run would shrink good weights, else None.
+
+    That is where the ridge that privacy needs pulls on weights of the guessed or
+    usual norm about as hard as the noise does. A secret number of rows may be small.
+    """
+    if problem.n_rows is None:
+        return None
+    try:
+        mode = best_mode(problem.terms, problem.neighbours)
+        strength, scale = default_strength(
+            problem.terms, mode, budget.epsilon, budget.delta, problem.neighbours, 1
+        )
+        noise = math.sqrt(mean_squared_noise("gaussian", scale, problem.dimension))
+        if strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
+            return None
+        return RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
+    except BudgetTooSmall:
+        return None

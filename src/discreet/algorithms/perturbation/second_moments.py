@@ -1,0 +1,197 @@
+"""Second moments of bounded rows, in exact integers.
+
+Rows and labels are rounded towards zero to multiples of a public power of two.
+Products of such numbers are integers, sums of 4096 of them stay below 2^53,
+and block sums are added as integers: the result does not depend on the order
+of rows, on threads or on BLAS, and two neighbours differ by exactly what one
+row contributes. Rounding towards zero only shortens rows, so bounds hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.bounds import Array, rows_apart, unit_roundoff
+from discreet.checks import positive
+from discreet.data import ArraySource, Rows, Source
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
+from discreet.losses import Clipped, Squared
+from discreet.problem import NOMINAL_ROWS, Problem
+
+_BLOCK = 4096
+_EXACT = 51  # totals stay below 2^51 units, so that float64 holds value and noise exactly
+
+
+def power_above(value: float) -> float:
+    """Return the least power of two that is not below ``value``.
+
+    >>> power_above(3.0), power_above(4.0)
+    (4.0, 4.0)
+    """
+    return 2.0 ** math.ceil(math.log2(value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondMoments:
+    """How ``sum x x'`` and ``sum x y`` are computed, bounded and compared.
+
+    The matrix is counted in units of ``row_scale**2`` and the vector in units
+    of ``row_scale * label_scale``, both powers of two.
+
+    Parameters
+    ----------
+    dimension
+        Number of coordinates of a row.
+    row_norm, label
+        Bounds on the Euclidean norm of a row and on the size of a label, each
+        times the root of the largest weight.
+    row_l1
+        Rows are scaled down to this l1 norm; None leaves them.
+    capacity
+        Public number of rows the sums have room for; larger sums are clipped.
+    coarse
+        Largest noise scale that has to fit beside a sum, in units of ``row_scale**2``.
+    label_room
+        Power of two that the label scale is enlarged by: the vector then gets
+        a smaller share of the sensitivity and larger noise.
+
+    Examples
+    --------
+    >>> moments = SecondMoments(dimension=2, row_norm=1.0, label=1.0, capacity=1000)
+    >>> [round(moments.l2_sensitivity(r) ** 2, 9) for r in ("zero-out", "replace-one")]
+    [2.0, 4.5]
+    """
+
+    dimension: int
+    row_norm: float
+    label: float
+    capacity: int
+    row_l1: float | None = None
+    coarse: float = 1.0
+    label_room: float = 1.0
+
+    def __post_init__(self) -> None:
+        room = positive("label_room", self.label_room)
+        # privacy: whole labels stay below 2^20 units, as exact sums require.
+        if room < 1.0 or math.frexp(room)[0] != 0.5:
+            raise InvalidParameter("label_room must be a power of two of at least 1.")
+
+    @classmethod
+    def of(
+        cls, problem: Problem, *, row_l1: float | None = None, coarse: float = 1.0
+    ) -> SecondMoments:
+        """Return the moments of a least-squares problem; refuses other losses."""
+        loss = problem.loss.loss if isinstance(problem.loss, Clipped) else problem.loss
+        if not isinstance(loss, Squared):
+            raise Incompatible(
+                f"Sufficient statistics exist for the squared loss only, not for {loss.name!r}. "
+                "Use objective-perturbation."
+            )
+        weight = problem.bounds.weight
+        root = 1.0 if weight == 1 else math.sqrt(weight) * (1 + 2 * unit_roundoff())
+        rows = problem.n_rows if problem.n_rows is not None else NOMINAL_ROWS
+        return cls(
+            dimension=problem.bounding.dimension,
+            row_norm=problem.row_norm * root,
+            label=problem.bounding.label_bound * root,
+            # privacy: under add-remove the size is only declared; sums beyond are clipped
+            capacity=rows if problem.neighbours != "add-remove" else 4 * rows,
+            row_l1=None if row_l1 is None else positive("row_l1", row_l1) * root,
+            coarse=coarse,
+        )
+
+    @cached_property
+    def row_scale(self) -> float:
+        """Power of two above the norm of a row."""
+        return power_above(self.row_norm)
+
+    @cached_property
+    def label_scale(self) -> float:
+        """Power of two above the size of a label."""
+        return self.label_room * power_above(self.label)
+
+    @cached_property
+    def bits(self) -> int:
+        """Rows and labels are multiples of ``2**-bits`` of their scales."""
+        room = power_above(max(self.capacity, 256 * self.coarse, 1))
+        return max(4, min(20, (_EXACT - int(math.log2(room))) // 2))
+
+    @property
+    def unit(self) -> float:
+        """One unit of the integer sums, in units of the scales."""
+        return 2.0 ** (-2 * self.bits)
+
+    @property
+    def _bounds(self) -> tuple[float, float, float]:
+        """Norm of a row, its l1 norm, and size of a label, in units of the scales."""
+        l1 = math.sqrt(self.dimension) * (1 + 4 * unit_roundoff()) * self.row_norm
+        if self.row_l1 is not None:
+            l1 = min(l1, self.row_l1)
+        x = min(self.row_norm, l1)
+        return x / self.row_scale, l1 / self.row_scale, self.label / self.label_scale
+
+    def l2_sensitivity(self, neighbours: str) -> float:
+        """Return how far neighbours' (svec of the matrix, vector) are apart in l2."""
+        x, _, y = self._bounds
+        if neighbours != "replace-one":
+            return x * math.hypot(x, y)
+        # privacy: the worst pair is not opposite: see the brute-force test
+        if y * y <= 2 * x * x:
+            return math.sqrt(2 * x**4 + 2 * x * x * y * y + y**4 / 2)
+        return 2 * x * y
+
+    def l1_sensitivity(self, neighbours: str) -> float:
+        """Return how far (diagonal, twice the off-diagonal, vector) are apart in l1."""
+        _, x, y = self._bounds
+        return rows_apart(neighbours) * x * (x + y)
+
+    def eigenvalue_sensitivity(self) -> float:
+        """Return how far neighbours' smallest eigenvalues are apart, rounding included."""
+        # A rank-one change moves eigenvalues one way by at most its norm, also for a replacement.
+        x, room = self._bounds[0], 32.0 * self.dimension * math.sqrt(self.dimension)
+        return x * x + room * unit_roundoff() * self.capacity
+
+    def integers(self, problem: Problem, source: Source) -> tuple[Array, Array]:
+        """Return matrix and vector as exact integers in units of :attr:`unit`; one pass."""
+        p = self.dimension
+        total = np.zeros((2, p, p + 1), dtype=np.int64)
+        seen = 0
+        for raw in source.blocks():
+            rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
+            seen += rows.n_rows
+            for start in range(0, rows.n_rows, _BLOCK):
+                part = self._block(rows, slice(start, min(start + _BLOCK, rows.n_rows)))
+                # privacy: high and low digits apart, so that no number of rows overflows
+                total += np.stack([part >> 30, part & (2**30 - 1)])
+        if problem.neighbours != "add-remove" and seen != problem.n_rows:
+            raise InvalidData(
+                f"The data has {seen} rows but the plan was made for {problem.n_rows}."
+            )
+        # privacy: clipping after the exact sum contracts distances between neighbours
+        limit = 2.0**_EXACT
+        sums = np.clip(total[0] * 2.0**30 + total[1], -limit, limit)
+        return np.ascontiguousarray(sums[:, :p]), np.ascontiguousarray(sums[:, p])
+
+    def _block(self, rows: Rows, part: slice) -> Any:
+        block = rows.take(part)
+        X = block.X.toarray() if block.sparse else block.X
+        y = block.y[:, 0] if block.y.ndim == 2 else block.y
+        # privacy: the factor covers the rounding of the root and of the products
+        root = np.sqrt(block.weight) * np.where(
+            np.isin(block.weight, (0.0, 1.0)), 1.0, 1 - 8 * unit_roundoff()
+        )
+        factor = root / self.row_scale * 2.0**self.bits
+        if self.row_l1 is not None:
+            size = np.abs(X).sum(axis=1) * root
+            limit = self.row_l1 * (1 - 4 * (self.dimension + 8) * unit_roundoff())
+            factor = factor * np.minimum(1.0, limit / np.maximum(size, limit))
+        whole = np.trunc(X * factor[:, None])
+        labels = np.trunc(y * (root / self.label_scale * 2.0**self.bits))
+        # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
+        sums = np.column_stack([whole.T @ whole, whole.T @ labels])
+        return sums.astype(np.int64)

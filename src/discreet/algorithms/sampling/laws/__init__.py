@@ -1,0 +1,35 @@
+"""Draws from ``exp(-score)`` on a public lattice, each with an honest claim.
+
+A room between noise, data and algorithms. Exact: :class:`TangentEnvelope` (the
+default), :class:`GaussianEnvelope` (curved losses), :class:`GridSampler`,
+:class:`PiecewiseLinear`. Proved but slow: :class:`GridWalk`. Not certified:
+:class:`HitAndRun`.
+"""
+
+from discreet.algorithms.sampling.laws.approximate import HitAndRun
+from discreet.algorithms.sampling.laws.gaussian_envelope import Floor, GaussianEnvelope, tail_weight
+from discreet.algorithms.sampling.laws.grid_points import GridSampler, grid_excess, grid_points
+from discreet.algorithms.sampling.laws.grid_walk import GridWalk, walk_cost, walk_steps
+from discreet.algorithms.sampling.laws.one_dimensional import PiecewiseLinear
+from discreet.algorithms.sampling.laws.region import Region
+from discreet.algorithms.sampling.laws.tangent_envelope import TangentEnvelope, tangent_passes
+from discreet.algorithms.sampling.laws.target import Target, check_slack
+
+__all__ = [
+    "Floor",
+    "GaussianEnvelope",
+    "GridSampler",
+    "GridWalk",
+    "HitAndRun",
+    "PiecewiseLinear",
+    "Region",
+    "TangentEnvelope",
+    "Target",
+    "check_slack",
+    "grid_excess",
+    "grid_points",
+    "tail_weight",
+    "tangent_passes",
+    "walk_cost",
+    "walk_steps",
+]

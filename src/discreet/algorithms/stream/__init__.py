@@ -1,0 +1,10 @@
+"""Streams: models that learn from rows as they come."""
+
+from discreet.algorithms.stream.ftrl import FTRL, FTRLPlan
+from discreet.algorithms.stream.learner import StreamLearner
+
+__all__ = [
+    "FTRL",
+    "FTRLPlan",
+    "StreamLearner",
+]

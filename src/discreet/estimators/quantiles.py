@@ -1,0 +1,300 @@
+"""Private medians and quantiles, drawn exactly.
+
+The exponential mechanism with ranks, or with the pinball loss, of one column is
+a piecewise exponential law, drawn in closed form: pure epsilon, no noise added,
+one sort.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from discreet.accounting import BoundedRange, Budget, Composed, Guarantee
+from discreet.algorithms.sampling import MOST_ROWS
+from discreet.algorithms.sampling.laws import PiecewiseLinear
+from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, Neighbours
+from discreet.checks import between, one_of
+from discreet.errors import InvalidData, InvalidParameter
+from discreet.estimators.base import (
+    DEFAULT_LABEL,
+    SCHEMA_PUBLIC,
+    UndeclaredBounds,
+    warn_caller,
+    warn_of_budget,
+)
+from discreet.estimators.persistence import Portable, whole
+from discreet.estimators.reading import read_rows
+from discreet.noise import Randomness, as_randomness
+from discreet.problem import SIDE_CHANNELS
+
+THEOREM = "exponential mechanism (McSherry, Talwar 2007) with {}, in closed form"
+SCORES = {"ranks": "ranks", "pinball": "the pinball loss"}
+
+
+def rank_scale(quantile: float, epsilon: float, neighbours: str, rows: int) -> float:
+    """Return the constant of the density per rank.
+
+    A point above the quantile is off by ``1 - q`` ranks more, or ``q`` fewer, for
+    a value below it, or above; for a point below it is the other way round. So
+    one value changes these numbers by amounts that differ by at most ``2 max(q,
+    1 - q)`` between two points. Replacing it changes them by one between the two
+    values alone, one way above the quantile and the other way below.
+
+    >>> [round(1 / rank_scale(0.9, 1.0, r, 1000), 6) for r in ("zero-out", "replace-one")]
+    [1.8, 2.0]
+    """
+    one = 2.0 if neighbours == "replace-one" else 2.0 * max(quantile, 1.0 - quantile)
+    # privacy: four rounded scores enter a ratio; see PiecewiseLinear.ranks for their error.
+    return epsilon / (one * (1.0 + 2.0**-40) + 4.0 * 2.0**-50 * rows)
+
+
+def rank_lattice(quantile: float, scale: float, rows: int | None) -> int:
+    """Return the number of points to draw from, so few that the far ones together weigh little.
+
+    >>> [round(math.log2(rank_lattice(0.5, 1.0, rows))) for rows in (20, 60, 1000)]
+    [16, 30, 40]
+    """
+    if rows is None:
+        return 2**30
+    return 1 << int(min(40.0, max(16.0, scale * min(quantile, 1.0 - quantile) * rows)))
+
+
+def quantile_scale(quantile: float, epsilon: float, neighbours: str, rows: int, size: int) -> float:
+    """Return the constant of the density, per lattice step.
+
+    One value changes the summed pinball loss by amounts that differ by at most
+    ``max(q, 1 - q)`` ranges between two points; replacing it, by one range,
+    because outside the two values both losses have the same slope.
+
+    >>> round(1 / quantile_scale(0.9, 1.0, "zero-out", 1000, 2**20) / 2**20, 6)
+    0.9
+    >>> round(1 / quantile_scale(0.9, 1.0, "replace-one", 1000, 2**20) / 2**20, 6)
+    1.0
+    """
+    one = 1.0 if neighbours == "replace-one" else max(quantile, 1.0 - quantile)
+    # privacy: four rounded scores enter a ratio; see PiecewiseLinear.pinball for their error.
+    return epsilon / ((one * (1.0 + 2.0**-40) + 4.0 * 2.0**-48 * rows) * size)
+
+
+def draw_quantile(
+    values: Array,
+    quantile: float,
+    limits: Interval,
+    epsilon: float,
+    neighbours: str,
+    random: Randomness,
+    by: str = "ranks",
+) -> float:
+    """Return one private quantile of a column, a point of a public lattice on ``limits``.
+
+    Values are clipped to the limits; those that are not numbers count as blank.
+
+    >>> from discreet.noise import Seeded
+    >>> v = np.repeat([2.0, 4.0, 6.0], 500)
+    >>> round(draw_quantile(v, 0.5, (0.0, 10.0), 1.0, "zero-out", Seeded(0)), 1)
+    4.0
+    """
+    rows = MOST_ROWS if neighbours == "add-remove" else values.size
+    if values.size > MOST_ROWS:
+        raise InvalidData(f"Quantiles take at most {MOST_ROWS} rows.")
+    low, high = limits
+    if not math.isfinite(high - low):
+        # privacy: values could not be put on the lattice, and sums of their places would overflow.
+        raise InvalidParameter("bounds.features is too wide for float64. Rescale the column.")
+    if by == "ranks":
+        scale = rank_scale(quantile, epsilon, neighbours, rows)
+        size = rank_lattice(quantile, scale, None if neighbours == "add-remove" else rows)
+        make = PiecewiseLinear.ranks
+    else:
+        size = 2 ** min(40, 60 - rows.bit_length())  # sums of twice all indices stay below 2**62
+        scale = quantile_scale(quantile, epsilon, neighbours, rows, size)
+        make = PiecewiseLinear.pinball
+    inside = np.clip(values[~np.isnan(values)], low, high)
+    # privacy: every value is put on the lattice by itself, so neighbours stay neighbours.
+    index = np.rint((inside - low) / (high - low) * (size - 1)).astype(np.int64)
+    law = make(index, size=size, quantile=quantile, scale=scale)
+    return float(low + (high - low) * (law.draw(random) / (size - 1)))
+
+
+class FittedQuantiles:
+    """What a fit leaves behind."""
+
+    quantiles_: Array
+    guarantee_: Guarantee
+    algorithm_: str
+    n_features_in_: int
+
+
+class Quantiles(FittedQuantiles, Portable):
+    """Quantiles of every column; not used directly."""
+
+    epsilon: float = 1.0
+    bounds: Bounds | dict[str, Any] | None = None
+    neighbours: Neighbours = "zero-out"
+    by: str = "ranks"
+    random_state: Any = None
+
+    _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
+
+    @whole
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
+        X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        quantiles = self._asked()
+        one_of("neighbours", self.neighbours, NEIGHBOURS)
+        by = one_of("by", self.by, SCORES)
+        ranges = self._ranges(X.shape[1])
+        budget = Budget(self.epsilon)
+        warn_of_budget(type(self).__name__, budget)
+        draws = len(quantiles) * X.shape[1]
+        share = budget.epsilon / draws
+        random = as_randomness(self.random_state)
+        # privacy: a row holding anything unreadable is blank as a whole.
+        X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
+        drawn = np.array(
+            [
+                [
+                    draw_quantile(column, quantile, limits, share, self.neighbours, random, by)
+                    for column, limits in zip(X.T, ranges, strict=True)
+                ]
+                for quantile in quantiles
+            ]
+        )
+        # A higher quantile is no smaller; to put draws in order never takes them further away.
+        drawn[np.argsort(quantiles)] = np.sort(drawn, axis=0)
+        self.quantiles_ = drawn if np.ndim(self.quantile) else drawn[0]
+        self.algorithm_ = "exponential-sampling"
+        events = (BoundedRange(share),) * draws
+        self.guarantee_ = Guarantee(
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=self.neighbours,
+            event=events[0] if len(events) == 1 else Composed(events),
+            theorem=THEOREM.format(SCORES[by]),
+            assumptions=(SIDE_CHANNELS, SCHEMA_PUBLIC),
+            secure=random.secure,
+        )
+        return self
+
+    def _asked(self) -> list[float]:
+        several = np.ndim(self.quantile) > 0
+        if several and not len(self.quantile):
+            raise InvalidParameter("quantile is an empty list. Name one, or several.")
+        return [
+            between("quantile", one, 0.0, 1.0)
+            for one in (self.quantile if several else [self.quantile])
+        ]
+
+    def _ranges(self, n_features: int) -> tuple[Interval, ...]:
+        bounds = Bounds.of(self.bounds).in_order(getattr(self, "feature_names_in_", None))
+        if bounds.features is None:
+            warn_caller(
+                f"{type(self).__name__}: bounds does not declare features (values are clipped to "
+                f"{DEFAULT_LABEL}). Declare them from public knowledge, e.g. "
+                "bounds=Bounds(features=(0, 120)).",
+                UndeclaredBounds,
+            )
+            bounds = replace(bounds, features=DEFAULT_LABEL)
+        self.bounds_ = bounds
+        ranges = bounds.ranges(n_features)
+        assert ranges is not None
+        return ranges
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    @property
+    def quantile(self) -> Any:
+        """Which quantile, or which ones."""
+        raise NotImplementedError
+
+
+class PrivateQuantile(Quantiles):
+    """Quantiles of every column, with pure epsilon-privacy.
+
+    Columns and quantiles share the budget equally. A result drawn by ranks is
+    off by more than ``2 max(q, 1 - q) log(m / b)`` ranks over its epsilon with
+    probability ``b`` at most, whatever the data is, if it is one of ``m`` points
+    (at most 2**40, fewer for few rows) and values count as the nearest of them;
+    where values lie close together by about ``2 max(q, 1 - q)`` over epsilon. A
+    row with a missing value (NaN) in any column counts for nothing in all of
+    them, and nothing tells so.
+
+    Parameters
+    ----------
+    quantile
+        Which quantile, between 0 and 1, or a list of several.
+    epsilon
+        Privacy budget of one fit.
+    bounds
+        Declared :class:`~discreet.Bounds` with ``features``, or a mapping of
+        them. Values are clipped to them; they are never read from the data.
+    neighbours
+        ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
+    by
+        What a point is scored by: ``"ranks"``, how many it is off, or
+        ``"pinball"``, the summed pinball loss. Its expected excess is then at
+        most the range times ``max(q, 1 - q)`` over epsilon, whatever the data
+        is, but where there are many rows ranks do much better.
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``.
+
+    Attributes
+    ----------
+    quantiles_
+        One number per column; for several quantiles one such row for each, in their
+        order.
+    guarantee_
+        What the release promises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateQuantile
+    >>> ages = np.arange(1000).reshape(-1, 1) / 10
+    >>> bounds = Bounds(features=(0, 120))
+    >>> model = PrivateQuantile(quantile=0.9, bounds=bounds, random_state=0).fit(ages)
+    >>> bool(abs(model.quantiles_[0] - 90) < 10), model.guarantee_.delta
+    (True, 0.0)
+    >>> quartiles = PrivateQuantile(quantile=[0.25, 0.5, 0.75], bounds=bounds).fit(ages)
+    >>> quartiles.quantiles_.shape
+    (3, 1)
+    """
+
+    quantile: float | Sequence[float] = 0.5
+
+
+class PrivateMedian(Quantiles):
+    """The median of every column, with pure epsilon-privacy.
+
+    A row with a missing value (NaN) in any column counts for nothing in all of
+    them, and nothing tells so.
+
+    Parameters
+    ----------
+    epsilon, bounds, neighbours, by, random_state
+        As in :class:`PrivateQuantile`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateMedian
+    >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(2000, 1))
+    >>> model = PrivateMedian(bounds=Bounds(features=(0, 10)), random_state=0).fit(X)
+    >>> bool(abs(model.quantiles_[0] - 5.0) < 0.5)
+    True
+    """
+
+    @property
+    def quantile(self) -> float:
+        """One half."""
+        return 0.5

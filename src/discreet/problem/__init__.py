@@ -1,0 +1,35 @@
+"""What is to be solved, what is planned, and what is released."""
+
+from discreet.problem.plan import Algorithm, Plan, Printed, Release, checked, promise, sealed
+from discreet.problem.problem import (
+    ENOUGH_ROWS,
+    NOMINAL_ROWS,
+    SIDE_CHANNELS,
+    Problem,
+    check_solvable,
+    instead_of,
+    norm_guess_of,
+    rows_against_noise,
+    rows_remark,
+    solver_error,
+)
+
+__all__ = [
+    "ENOUGH_ROWS",
+    "NOMINAL_ROWS",
+    "SIDE_CHANNELS",
+    "Algorithm",
+    "Plan",
+    "Printed",
+    "Problem",
+    "Release",
+    "check_solvable",
+    "checked",
+    "instead_of",
+    "norm_guess_of",
+    "promise",
+    "rows_against_noise",
+    "rows_remark",
+    "sealed",
+    "solver_error",
+]

@@ -1,0 +1,141 @@
+"""Several classes by a loss for two: one class against the rest, all fits on one budget.
+
+Theorem. A row enters every fit, so their events compose. Basic composition allows every fit
+a part of epsilon and delta; the composed curve allows more, for Gaussian noise about the root of
+the number of fits more. So each fit is planned for as much as that curve leaves within the
+budget, and what is claimed is the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting import (
+    Budget,
+    Composed,
+    Gaussian,
+    Guarantee,
+    epsilon_at,
+    gaussian_multiplier,
+)
+from discreet.data import RawBlock, Source
+from discreet.errors import DiscreetError
+from discreet.noise import Randomness
+from discreet.problem import Plan, Printed, Problem, Release, checked, sealed
+
+GAINS = (1.0, 0.7, 0.4, 0.2)
+"""Parts that are tried of what Gaussian noise gains, on a scale of logarithms."""
+
+
+class _Against:
+    """Rows whose label says whether they are of one class."""
+
+    def __init__(self, source: Source, chosen: int) -> None:
+        self.source, self.chosen = source, chosen
+        self.n_rows, self.n_features = source.n_rows, source.n_features
+        self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
+        self.array = getattr(source, "array", None)
+
+    def blocks(self) -> Iterator[RawBlock]:
+        for block in self.source.blocks():
+            yield block._replace(y=(np.asarray(block.y) == self.chosen).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class OneAgainstRest(Printed):
+    """Plans of equal cost, one for every class, and what they cost together."""
+
+    each: Plan
+    fits: int
+    budget: Budget
+
+    @property
+    def problem(self) -> Problem:
+        """What one of the fits solves."""
+        return self.each.problem
+
+    @cached_property
+    def event(self) -> Composed:
+        """What all fits cost together."""
+        # privacy: a row enters every fit, whatever its class is.
+        return Composed((self.each.guarantee.event,) * self.fits)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all fits guarantee together."""
+        each = self.each.guarantee
+        return replace(
+            each,
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            event=self.event,
+            theorem=f"composition of {self.fits} fits, one class against the rest, each by: "
+            + each.theorem,
+        )
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) of one fit."""
+        return self.each.expected_excess
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of one of the fits, and how many there are."""
+        facts = self.each.facts()
+        name = {"algorithm": facts.pop("algorithm")}
+        return name | {"fits, one class against the rest": self.fits} | facts
+
+    @checked
+    def run(self, source: Source, random: Randomness) -> Release:
+        """Fit every class against the rest; one column of weights each."""
+        columns = [self.each.run(_Against(source, k), random).weights for k in range(self.fits)]
+        return Release(np.stack(columns, axis=-1), sealed(self.guarantee, random))
+
+
+def one_against_rest(plan: Callable[[Budget], Plan], budget: Budget, fits: int) -> OneAgainstRest:
+    """Return the plan of so many fits of the same rows that cost the budget together.
+
+    Parameters
+    ----------
+    plan
+        Plans one fit for a budget.
+    budget
+        What all fits may cost.
+    fits
+        How many there are.
+
+    Examples
+    --------
+    >>> from discreet.algorithms import NoisyGradient
+    >>> from discreet.losses import Hinge
+    >>> from discreet.bounds import Bounds
+    >>> problem = Problem(loss=Hinge(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=5, n_rows=1000)
+    >>> def each(part):
+    ...     return NoisyGradient().plan(problem, part)
+    >>> all_fits = one_against_rest(each, Budget(1.0, 1e-6), 9)
+    >>> round(all_fits.each.budget.epsilon, 3), all_fits.guarantee.epsilon
+    (0.346, 1.0)
+    """
+    least, delta = budget.epsilon / fits, budget.delta / fits
+    first = OneAgainstRest(plan(budget.part(least, delta)), fits, budget)
+    if delta == 0.0:
+        return first
+    # What is left to every fit if noise is Gaussian; other laws are tried for a part of the gain.
+    noise = math.sqrt(fits) * gaussian_multiplier(budget.epsilon, budget.delta)
+    most = min(epsilon_at(Gaussian(noise), delta) * (1.0 - 1e-6), budget.epsilon)
+    for gain in GAINS if most > least else ():
+        try:
+            each = plan(budget.part(least * (most / least) ** gain, delta))
+        except DiscreetError:  # of parts that nobody asked for
+            continue
+        found = OneAgainstRest(each, fits, budget)
+        # privacy: more than a part of the budget only where all fits together stay within it.
+        if found.event.delta(budget.epsilon) <= budget.delta:
+            return found
+    return first

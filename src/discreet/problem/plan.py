@@ -1,0 +1,151 @@
+"""Plan and Release: what every algorithm makes of a problem, and what leaves a run.
+
+``Algorithm.plan`` turns a problem and a budget into a :class:`Plan` before any row is
+read. ``Plan.run`` is the only thing that touches rows. What comes out of it is a
+:class:`Release`: weights, the guarantee they carry, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import wraps
+from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
+
+from discreet.accounting import Budget, Event, Guarantee
+from discreet.bounds import Array
+from discreet.data import Source
+from discreet.errors import InvalidParameter
+from discreet.losses import Loss
+from discreet.noise import Randomness
+from discreet.problem.problem import SIDE_CHANNELS, Problem
+
+
+def sealed(guarantee: Guarantee, random: Randomness) -> Guarantee:
+    """Return the guarantee marked with whether its randomness was secure."""
+    return replace(guarantee, secure=guarantee.secure and random.secure)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What leaves a run: weights in the scaled domain and their guarantee."""
+
+    weights: Array
+    guarantee: Guarantee
+
+
+@runtime_checkable
+class Plan(Protocol):
+    """A calibrated run that exists before any row is read."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale), from public values only."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Public numbers of the plan, for printing: noise, strength, expected error."""
+        ...
+
+    def run(self, source: Source, random: Randomness) -> Release: ...
+
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+
+def checked(run: Run) -> Run:
+    """Let a run begin with rows and randomness alone, and refuse anything else in words."""
+
+    @wraps(run)
+    def begun(self: Any, source: Any, random: Any, **options: Any) -> Any:
+        if not isinstance(source, Source):
+            raise InvalidParameter(
+                "source must hold rows and their labels, such as ArraySource(X, y). Got "
+                f"{type(source).__name__} instead."
+            )
+        if not isinstance(random, Randomness):
+            raise InvalidParameter(
+                "random must be a Randomness, such as System(), or Seeded(0) for tests. Got "
+                f"{type(random).__name__} instead."
+            )
+        return run(self, source, random, **options)
+
+    return cast(Run, begun)
+
+
+class Algorithm(Protocol):
+    """Public hyperparameters and the rule that turns a budget into a plan."""
+
+    name: ClassVar[str]
+
+    def plan(self, problem: Problem, budget: Budget) -> Plan: ...
+
+
+class Printed:
+    """Plans that print as their facts and their guarantee.
+
+    >>> from discreet.algorithms import ObjectivePerturbation
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=3, n_rows=1000)
+    >>> print(ObjectivePerturbation().plan(problem, Budget(1.0, 1e-6)))  # doctest: +ELLIPSIS
+    loss                   logistic
+    algorithm              objective-perturbation
+    ...
+    epsilon = 1, delta = 1e-06 per row (ex-ante)
+    ...
+    """
+
+    def __str__(self: Plan) -> str:
+        facts = {"loss": _named(self.problem.loss), **self.facts()}
+        width = max(len(k) for k in facts)
+        lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
+        return "\n".join([*lines, "", str(self.guarantee)])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the same in a notebook."""
+        printer.text(str(self))
+
+
+def _named(loss: Loss) -> str:
+    """Return the name of a loss and what it was set to."""
+    names: list[str] = [f.name for f in fields(loss)] if is_dataclass(loss) else []
+    settings = [f"{name} {_said(getattr(loss, name))}" for name in names]
+    return f"{loss.name} ({', '.join(settings)})" if settings else loss.name
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Loss):
+        return _named(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.6g}" if math.isfinite(value) else "no bound is known"
+
+
+class Budgeted(Protocol):
+    """A plan that was calibrated to a budget."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+
+def promise(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guarantee:
+    """Return what a run of the plan guarantees: its budget, for the problem's neighbours."""
+    return Guarantee(
+        epsilon=plan.budget.epsilon,
+        delta=plan.budget.delta,
+        neighbours=plan.problem.neighbours,
+        event=event,
+        theorem=theorem,
+        assumptions=tuple(dict.fromkeys((SIDE_CHANNELS, *assumed, *plan.problem.assumptions))),
+    )

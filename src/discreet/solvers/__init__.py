@@ -1,0 +1,1 @@
+"""Certified minimisers: a point provably close to a minimiser, or an error. No noise here."""

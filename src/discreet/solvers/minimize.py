@@ -1,0 +1,92 @@
+"""The inner solver: a point that is provably close to a minimiser, or an error.
+
+Minimises ``sum_i weight_i f(<x_i, w>; y_i) + reg(w) + (strength/2) ||w||^2 +
+<linear, w>`` over a constraint set. The point returned carries a certificate:
+a subgradient there has norm at most ``tolerance``, all rounding errors
+included. By strong convexity the exact minimiser is then within ``tolerance /
+strength``, which is what approximate minima perturbation rests on.
+
+Solvers are ordinary floating point, not random, and print nothing. How they
+find the point does not matter to privacy; only the certificate does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.bounds import Array, unit_roundoff
+from discreet.checks import nonnegative, positive
+from discreet.data import Rows
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.losses import Loss
+from discreet.regularizers import Regularizer, Zero, combined_prox
+from discreet.sets import AllSpace, ConvexSet
+from discreet.solvers.newton import solve_smooth
+from discreet.solvers.objective import Objective, failed
+from discreet.solvers.proximal import solve_composite
+
+
+def minimise(
+    rows: Rows,
+    loss: Loss,
+    *,
+    linear: Array,
+    strength: float,
+    tolerance: float,
+    regularizer: Regularizer | None = None,
+    constraint: ConvexSet | None = None,
+    linear_error: float = 0.0,
+) -> Array:
+    """Return a certified approximate minimiser, or raise :class:`NotCertified`.
+
+    Parameters
+    ----------
+    rows, loss
+        Bounded rows and the loss of one of them; it has to be smooth.
+    linear
+        The linear term, shaped like the weights.
+    strength
+        Strength of the ridge term, beside the ridge part of ``regularizer``.
+    tolerance
+        Largest norm of the certified subgradient, on the scale of the sum.
+    regularizer, constraint
+        Penalty and set; none by default.
+    linear_error
+        Distance between ``linear`` and the ideal vector the certificate is
+        meant for; it is counted against the tolerance.
+
+    Returns
+    -------
+    Array
+        A point at which a subgradient of the objective, with the ideal linear
+        term, has norm at most ``tolerance`` in real arithmetic.
+
+    Examples
+    --------
+    >>> from discreet.losses import Squared
+    >>> rows = Rows(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]))
+    >>> minimise(rows, Squared(), linear=np.zeros(1), strength=2.0, tolerance=1e-9).round(6)
+    array([1.])
+    """
+    shape = (rows.dimension,) if loss.outputs == 1 else (rows.dimension, loss.outputs)
+    if linear.shape != shape:
+        raise InvalidParameter(f"linear must have shape {shape}. Got {linear.shape} instead.")
+    if not math.isfinite(loss.regularity(label=math.inf, reach=1.0).smoothness):
+        raise Incompatible(
+            f"{loss.name} is not smooth, so its minimiser cannot be certified. Use its smoothed "
+            "form, such as huberised-hinge, huber or smoothed-quantile."
+        )
+    room = positive("tolerance", tolerance) - nonnegative("linear_error", linear_error)
+    room *= 1.0 - 4.0 * unit_roundoff()
+    if not room > 0.0:
+        raise failed()
+    penalty = regularizer or Zero()
+    domain = constraint or AllSpace()
+    kernel = penalty.kernel
+    ridge = nonnegative("strength", strength) + penalty.strong_convexity
+    objective = Objective(rows, loss, np.asarray(linear, dtype=np.float64), ridge)
+    if isinstance(kernel, Zero) and isinstance(domain, AllSpace):
+        return solve_smooth(objective, room)
+    return solve_composite(objective, kernel.value, combined_prox(kernel, domain), room)

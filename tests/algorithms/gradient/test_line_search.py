@@ -1,0 +1,340 @@
+"""The length of weights: what looks cost, what one row can do to them, and what they find."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+from discreet import Bounds
+from discreet.accounting import Budget, epsilon_at
+from discreet.algorithms import NoisyGradient
+from discreet.algorithms.gradient.line_search_estimates import LONGEST, SHORTEST
+from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
+from discreet.bounds import Array
+from discreet.data import ArraySource, Rows
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.losses import CalibratedLogistic, CappedLogistic, Hinge, Logistic
+from discreet.mechanisms.gradient_noise import GradientNoise
+from discreet.noise import Seeded
+from discreet.problem import Problem
+
+N, P = 300, 4
+
+
+def problem(
+    loss: Any = None,
+    neighbours: Any = "zero-out",
+    n: int = N,
+    p: int = P,
+    weight: float = 1.0,
+) -> Problem:
+    bounds = Bounds(row_norm=1.0, classes=(0, 1), weight=weight)
+    return Problem(
+        loss=loss or Logistic(), bounds=bounds, n_features=p, n_rows=n, neighbours=neighbours
+    )
+
+
+def data(n: int = N, p: int = P, size: float = 12.0) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, p))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    w = rng.normal(size=p)
+    w *= size / np.linalg.norm(w)
+    return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ w))).astype(int), w
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_looks_cost_as_much_as_steps(neighbours: str, cautious: bool) -> None:
+    budget, apart = Budget(0.7, 1e-5), 2.0 if neighbours == "replace-one" else 1.0
+    config = NoisyGradient(steps=30, looks=6, cautious=cautious)
+    plan = config.plan(problem(neighbours=neighbours), budget)
+    # Every sum, of a step or of a look, has noise of this multiple of what one row can do to it.
+    noises = [plan.noise, plan.length.noise]
+    assert [noise.scale / noise.row for noise in noises] == pytest.approx([plan.multiplier] * 2)
+    assert plan.length.noise.row >= plan.length.clip
+
+    def delta(sums: int) -> float:
+        """The exact delta of so many Gaussian sums."""
+        mu, e = apart * math.sqrt(sums) / plan.multiplier, budget.epsilon
+        upper, lower = norm.cdf(mu / 2 - e / mu), norm.cdf(-mu / 2 - e / mu)
+        return float(upper - math.exp(e) * lower)
+
+    assert delta(36) == pytest.approx(budget.delta, rel=1e-6)
+    assert delta(30) < 0.6 * budget.delta  # what would be claimed if looks were free
+
+
+@pytest.mark.parametrize("sampler", ["poisson", "fixed-size"])
+def test_looks_are_drawn_and_accounted_for_like_batches(sampler: str) -> None:
+    budget = Budget(0.7, 1e-5)
+    plan = NoisyGradient(steps=30, looks=6, sampler=sampler, batch=60).plan(problem(), budget)
+    assert plan.event == plan.sampler.event(plan.multiplier, 36, "zero-out")
+    assert epsilon_at(plan.event, 1e-5) <= 0.7
+    X, y, _ = data()
+    drawn: list[int] = []
+    draw = type(plan.sampler).draw
+
+    class Counting(type(plan.sampler)):  # type: ignore[misc]
+        def draw(self, rows: Rows, random: Any) -> Any:
+            drawn.append(rows.n_rows)
+            return draw(self, rows, random)
+
+    object.__setattr__(plan.sampler, "__class__", Counting)
+    plan.run(ArraySource(X, y), Seeded(0))
+    assert drawn == [N] * 36
+
+
+def looks_of(
+    monkeypatch: pytest.MonkeyPatch,
+    plan: NoisyGradientPlan,
+    X: Array,
+    y: Array,
+    weights: Array,
+) -> list[float]:
+    """Return the sums of the looks before noise, at lengths that depend on the noise alone."""
+    seen: list[float] = []
+
+    def cover(self: GradientNoise, total: Array, drawn: Array) -> Array:
+        seen.append(float(total[0]))
+        return np.asarray(drawn)
+
+    source = ArraySource(X, y, np.full(len(y), plan.problem.bounds.weight))
+    with monkeypatch.context() as patch:
+        patch.setattr(GradientNoise, "cover", cover)
+        plan.length.fitted(plan.problem.bound(source), weights, Seeded(3))
+    return seen
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("loss", [Logistic(), CappedLogistic(), CalibratedLogistic(clip=0.3)])
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
+@pytest.mark.parametrize("weight", [1.0, 7.0])
+def test_one_row_moves_a_look_by_no_more_than_accounted(
+    monkeypatch: pytest.MonkeyPatch, loss: Any, relation: str, cautious: bool, weight: float
+) -> None:
+    X, y, w = data()
+    X, task = 5.0 * X, problem(loss, relation, weight=weight)  # clipped to norm 1
+    X[:12], y[:12] = w, 0  # far on the wrong side
+    config = NoisyGradient(steps=3, looks=3, cautious=cautious)
+    plan = config.plan(task, Budget(1.0, 1e-5))
+    apart = 2.0 if relation == "replace-one" else 1.0
+
+    def farthest() -> float:
+        whole, far = looks_of(monkeypatch, plan, X, y, w), 0.0
+        for row in range(12):
+            other, labels = X.copy(), y.copy()
+            if relation == "add-remove":
+                other, labels = np.delete(X, row, axis=0), np.delete(y, row)
+            elif relation == "replace-one":
+                other[row], labels[row] = 0.02 * w, 1
+            else:
+                other[row] = np.inf  # becomes a blank row
+            less = looks_of(monkeypatch, plan, other, labels, w)
+            far = max(far, *(abs(a - b) for a, b in zip(whole, less, strict=True)))
+        return far
+
+    allowed = apart * plan.length.noise.row
+    # Rows on the right side add next to nothing to a cautious look, so it moves by half of that.
+    half = cautious and apart == 2.0
+    assert (0.2 if half else 0.4) * allowed < farthest() <= allowed
+    # Without the two caps a row would do more.
+    monkeypatch.setattr(CalibratedLogistic, "attach", lambda self, y, norms: y)
+    monkeypatch.setattr("discreet.data.blockwise._cut", lambda slope, high: slope)
+    assert farthest() > (1.1 if half else 1.5) * allowed
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+def test_nothing_but_looks_reads_the_rows(monkeypatch: pytest.MonkeyPatch, cautious: bool) -> None:
+    X, y, w = data()
+    config = NoisyGradient(steps=3, looks=5, cautious=cautious)
+    plan = config.plan(problem(), Budget(1.0, 1e-5))
+    other = ArraySource(X[::-1] * 0.1, 1 - y)
+    monkeypatch.setattr(GradientNoise, "cover", lambda self, total, drawn: drawn)
+    found = [
+        plan.length.fitted(problem().bound(source), w, Seeded(3))
+        for source in (ArraySource(X, y), other)
+    ]
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.parametrize("size", [3.0, 12.0])
+@pytest.mark.parametrize("wrong", [0.7, 1.0, 3.0])
+@pytest.mark.parametrize("sampler", ["full", "poisson"])
+def test_the_length_is_found(size: float, wrong: float, sampler: str) -> None:
+    X, y, w = data(40_000, 10, size)
+    task = problem(n=40_000, p=10)
+    batch = None if sampler == "full" else 20_000
+    config = NoisyGradient(steps=90, looks=10, sampler=sampler, batch=batch)
+    plan = config.plan(task, Budget(4.0, 1e-6))
+    found = plan.length.fitted(task.bound(ArraySource(X, y)), wrong * w, Seeded(5))
+    np.testing.assert_allclose(found / np.linalg.norm(found), w / size, rtol=1e-9)
+    assert np.linalg.norm(found) == pytest.approx(size, rel=0.15)
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+def test_the_weight_of_all_rows_changes_no_length(cautious: bool) -> None:
+    X, y, w = data(40_000, 10, 12.0)
+    config, found = NoisyGradient(steps=90, looks=10, cautious=cautious), []
+    for weight in (0.05, 1.0, 20.0):
+        task = problem(n=40_000, p=10, weight=weight)
+        rows = task.bound(ArraySource(X, y, np.full(len(y), weight)))
+        looked = config.plan(task, Budget(4.0, 1e-6)).length.fitted(rows, 0.7 * w, Seeded(5))
+        found.append(np.linalg.norm(looked))
+    assert found == pytest.approx([12.0] * 3, rel=0.15)
+
+
+def test_a_secret_size_is_covered_whatever_is_declared() -> None:
+    def surcharge(neighbours: str, n: int) -> float:
+        length = NoisyGradient(looks=3).plan(problem(None, neighbours, n), Budget(1.0, 1e-5)).length
+        return length.noise.row / length.clip - 1.0
+
+    few, many = surcharge("add-remove", 300), surcharge("add-remove", 30_000)
+    # Rounding errors of sums of 2^30 rows that may all have moved, not of what was declared.
+    assert few == many > 1000 * surcharge("zero-out", 30_000)
+
+
+def fitted(task: Problem, config: NoisyGradient, source: ArraySource, weights: Array) -> Array:
+    """Return what the looks of five runs make of the norm of the weights."""
+    plan, rows = config.plan(task, Budget(1.0, 1e-6)), task.bound(source)
+    found = [plan.length.fitted(rows, weights, Seeded(seed)) for seed in range(5)]
+    return np.linalg.norm(found, axis=1)
+
+
+@pytest.mark.parametrize("sampler", ["full", "poisson"])
+def test_a_cautious_look_corrects_what_is_clear_and_nothing_else(sampler: str) -> None:
+    n, p, size = 20_000, 10, 30.0
+    X, y, w = data(n, p, size)
+    batch = None if sampler == "full" else n // 2
+    config = NoisyGradient(steps=500, looks=25, cautious=True, sampler=sampler, batch=batch)
+    task, source = problem(n=n, p=p), ArraySource(X, y)
+    # A quarter of the length is far too short for these labels.
+    np.testing.assert_allclose(fitted(task, config, source, w / 4), size, rtol=0.3)
+    np.testing.assert_allclose(fitted(task, config, source, w), size, rtol=0.01)
+    # The other reading has no opinion beforehand.
+    plain = replace(config, cautious=False)
+    assert np.ptp(fitted(task, plain, source, w)) > 0.02 * size
+
+
+def test_a_cautious_length_is_where_the_loss_along_the_line_is_least() -> None:
+    """With next to no noise, whatever the labels are, if none is wrong by a large margin."""
+    n, p = 20_000, 10
+    X, _, w = data(n, p, 8.0)
+    z, rng = X @ w, np.random.default_rng(3)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-z - np.sin(2.0 * z)))).astype(int)
+    config = NoisyGradient(steps=10, looks=40, cautious=True)
+    plan = config.plan(problem(n=n, p=p), Budget(200.0, 1e-3))
+    found = plan.length.fitted(plan.problem.bound(ArraySource(X, y)), w / 2, Seeded(1))
+    margins = (2 * y - 1) * (X @ w) / np.linalg.norm(w)
+    best = minimize_scalar(
+        lambda t: np.logaddexp(0.0, -t * margins).mean(), bounds=(1.0, 30.0), method="bounded"
+    ).x
+    assert np.linalg.norm(found) == pytest.approx(best, rel=0.02)
+
+
+def test_rows_that_are_wrong_by_far_leave_a_cautious_length_alone() -> None:
+    """Clipped, they would ask for longer weights than the loss does."""
+    n, p, size = 20_000, 10, 60.0
+    X, y, w = data(n, p, size)
+    flipped = np.where(np.arange(n) % 50 == 0, 1 - y, y)
+    config = NoisyGradient(steps=500, looks=25, cautious=True)
+    task, short = problem(n=n, p=p), w / 3
+    assert (fitted(task, config, ArraySource(X, y), short) > 1.5 * size / 3).all()
+    kept = fitted(task, config, ArraySource(X, flipped), short)
+    np.testing.assert_allclose(kept, size / 3, rtol=1e-9)
+
+
+def test_weights_of_labels_that_say_nothing_become_short() -> None:
+    rng = np.random.default_rng(4)
+    X, _, _ = data(2000, 20)
+    y = rng.integers(0, 2, 2000)
+    norms: dict[int, list[float]] = {0: [], 24: []}
+    for looks, found in norms.items():
+        config = NoisyGradient(steps=120, step=0.05, momentum=0.9, rule="smooth", looks=looks)
+        plan = config.plan(problem(n=2000, p=20), Budget(0.5, 1e-6))
+        for seed in range(5):
+            weights = plan.run(ArraySource(X, y), Seeded(seed)).weights
+            found.append(float(np.linalg.norm(weights)))
+    assert np.mean(norms[24]) < 0.4 * np.mean(norms[0])
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
+def test_every_storage_of_rows_is_read_alike(kind: str) -> None:
+    X, y, w = data(5000, 6)
+    stored = {"float64": X, "float32": X.astype(np.float32), "csr": sp.csr_array(X)}[kind]
+    task = problem(n=5000, p=6)
+    plan = NoisyGradient(steps=40, looks=6).plan(task, Budget(1.0, 1e-6))
+    found, expected = (
+        plan.length.fitted(task.bound(ArraySource(rows, y), narrow=True), w, Seeded(2))
+        for rows in (stored, X)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
+def test_a_row_is_projected_the_same_wherever_it_stands(kind: str) -> None:
+    X, y, w = data(5000, 13)
+    X = X.astype(np.float32 if kind == "float32" else np.float64)
+    order = np.random.default_rng(0).permutation(5000)
+    sparse = kind == "csr"
+    here = Rows(sp.csr_array(X) if sparse else X, 2.0 * y - 1).projected(w)
+    there = Rows(sp.csr_array(X[order]) if sparse else X[order], 2.0 * y - 1).projected(w)
+    assert (here[order] == there).all()
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
+def test_no_length_is_fitted_where_there_is_none(size: float, cautious: bool) -> None:
+    X, y, w = data()
+    config = NoisyGradient(steps=3, looks=3, cautious=cautious)
+    plan = config.plan(problem(), Budget(1.0, 1e-5))
+    weights = w / np.linalg.norm(w) * size
+    rows = problem().bound(ArraySource(X, y))
+    assert (plan.length.fitted(rows, weights, Seeded(0)) == weights).all()
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("size", [1e-45, 1e45])
+def test_absurd_lengths_stay_finite(size: float, cautious: bool) -> None:
+    X, y, w = data()
+    config = NoisyGradient(steps=3, looks=8, cautious=cautious)
+    plan, rows = config.plan(problem(), Budget(1.0, 1e-5)), problem().bound(ArraySource(X, y))
+    found = plan.length.fitted(rows, w / np.linalg.norm(w) * size, Seeded(0))
+    assert 0.1 * size < np.linalg.norm(found) < 10.0 * size
+
+
+def test_lengths_stay_in_the_range_that_is_tried() -> None:
+    X, y, w = data()
+    plan = NoisyGradient(steps=3, looks=3).plan(problem(), Budget(1e-3, 1e-5))
+    rows = problem().bound(ArraySource(X, y))
+    for seed in range(20):
+        found = float(np.linalg.norm(plan.length.fitted(rows, w, Seeded(seed))) / 12.0)
+        assert SHORTEST <= found <= LONGEST * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("config", "loss", "delta"),
+    [
+        (NoisyGradient(looks=3, hidden_state=True), Logistic(), 1e-6),
+        (NoisyGradient(looks=3, adaptive_clip=True), Logistic(), 1e-6),
+        (NoisyGradient(looks=3), Logistic(), 0.0),
+        (NoisyGradient(looks=3), Hinge(), 1e-6),
+    ],
+)
+def test_looks_are_refused_where_they_make_no_sense(
+    config: NoisyGradient, loss: Any, delta: float
+) -> None:
+    with pytest.raises(Incompatible, match="looks"):
+        config.plan(problem(loss), Budget(1.0, delta))
+
+
+@pytest.mark.parametrize("looks", [-1, 2.5, None, float("nan")])
+def test_looks_must_be_a_number_of_sums(looks: Any) -> None:
+    with pytest.raises(InvalidParameter, match="looks"):
+        NoisyGradient(looks=looks).plan(problem(), Budget(1.0, 1e-6))

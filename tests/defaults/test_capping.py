@@ -1,0 +1,125 @@
+"""Capped gradients are used by public facts only, and where they help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, Budget, PrivateLogisticRegression
+from discreet.algorithms import ObjectivePerturbation
+from discreet.defaults.capping import LEAST, PLENTY_OF_ROWS, SAVED, capped, capped_objective
+from discreet.losses import CappedLogistic, Logistic
+from discreet.losses.calibrated_logistic import CalibratedLogistic
+from discreet.problem import Problem, rows_against_noise
+from discreet.sets import L2Ball
+
+BINARY = Bounds(row_norm=1.0, classes=(0, 1))
+
+
+def problem(n_rows: int | None, **changes: object) -> Problem:
+    settings: dict[str, object] = {"loss": Logistic(), "bounds": BINARY, "n_features": 20}
+    return Problem(**(settings | {"n_rows": n_rows} | changes))  # type: ignore[arg-type]
+
+
+def clip(n_rows: int, budget: Budget) -> float:
+    task = capped(problem(n_rows), budget)
+    assert task is not None
+    assert isinstance(task.loss, CalibratedLogistic)
+    return task.loss.clip
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6)])
+def test_the_clip_rises_with_the_rows_until_there_is_none(budget: Budget) -> None:
+    clips = [clip(n, budget) for n in (10, 1000, 4000, 25_000)]
+    assert all(a < b for a, b in pairwise(clips))
+    assert clips[0] == pytest.approx(LEAST, abs=0.001)
+    assert clips[-1] == pytest.approx(0.7)
+    assert rows_against_noise(problem(10**6), budget) > PLENTY_OF_ROWS
+    assert capped(problem(10**6), budget) is None
+
+
+def test_the_clip_is_in_units_of_the_row_norm() -> None:
+    task = capped(problem(1000, bounds=Bounds(row_norm=3.0, classes=(0, 1))), Budget(1.0))
+    assert task is not None
+    assert task.terms.lipschitz == pytest.approx(3.0 * clip(1000, Budget(1.0)))
+
+
+def test_a_secret_size_caps_nothing() -> None:
+    assert capped(problem(None, neighbours="add-remove"), Budget(1.0)) is None
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_a_cap_for_each_row_costs_what_one_cap_for_all_does(neighbours: str) -> None:
+    task = problem(4000, n_features=60, neighbours=neighbours)
+    plan = capped_objective(task, Budget(1.0))
+    assert plan is not None
+    assert isinstance(plan.problem.loss, CalibratedLogistic)
+    one = replace(task, loss=CappedLogistic(cap=plan.problem.loss.clip))
+    same = ObjectivePerturbation().plan(one, Budget(1.0))
+    assert plan.scale == pytest.approx(same.scale, rel=1e-5)
+    assert plan.strength == pytest.approx(same.strength, rel=1e-5)
+    assert plan.strength >= same.strength
+
+
+def test_where_no_noise_is_saved_nothing_is_capped() -> None:
+    assert capped(problem(1000, n_features=2), Budget(1.0)) is not None
+    assert capped_objective(problem(1000, n_features=2), Budget(1.0)) is None
+    task = problem(4000, n_features=60)
+    plan = capped_objective(task, Budget(1.0))
+    assert plan is not None
+    assert plan.scale <= SAVED * ObjectivePerturbation().plan(task, Budget(1.0)).scale
+
+
+def test_only_the_plain_model_with_auto_is_capped() -> None:
+    def loss(**settings: object) -> object:
+        model = PrivateLogisticRegression(epsilon=1.0, delta=0.0, bounds=BINARY, **settings)
+        return model.plan(60, 1000).problem.loss
+
+    assert isinstance(loss(), CalibratedLogistic)
+    for settings in (
+        {"algorithm": "objective-perturbation"},
+        {"C": 1.0},
+        {"constraint": L2Ball(radius=3.0)},
+    ):
+        assert loss(**settings) == Logistic()
+
+
+def test_it_beats_the_logistic_loss_where_noise_dominates() -> None:
+    rng = np.random.default_rng(5)
+    n, p = 10_000, 60
+    X = rng.normal(size=(n, p)) / np.sqrt(2 * p)
+    X /= np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None]
+    y = (rng.random(n) < 1 / (1 + np.exp(-X @ (12 * rng.normal(size=p) / np.sqrt(p))))).astype(int)
+
+    def risk(algorithm: str) -> float:
+        values = []
+        for seed in range(8):
+            model = PrivateLogisticRegression(
+                epsilon=1.0,
+                delta=0.0,
+                bounds=BINARY,
+                neighbours="replace-one",
+                algorithm=algorithm,
+                fit_intercept=False,
+                random_state=seed,
+            ).fit(X, y)
+            margin = (2 * y - 1) * model.decision_function(X)
+            values.append(float(np.logaddexp(0, -margin).mean()))
+        return float(np.mean(values))
+
+    assert risk("auto") < risk("objective-perturbation") - 0.003
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_the_guarantee_is_the_budget(neighbours: str) -> None:
+    model = PrivateLogisticRegression(
+        epsilon=0.5, delta=0.0, bounds=BINARY, neighbours=neighbours, n_rows=300, random_state=0
+    )
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    assert isinstance(model.plan(40, 300).problem.loss, CalibratedLogistic)
+    guarantee = model.fit(X, (X[:, 0] > 0).astype(int)).guarantee_
+    assert (guarantee.epsilon, guarantee.delta) == (0.5, 0.0)
+    assert guarantee.event.delta(0.5) == 0.0

@@ -1,0 +1,114 @@
+"""One class against the rest: all fits together cost the budget, and no more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from discreet import Bounds, PrivateLinearSVC, PrivateSGDClassifier, load
+from discreet.accounting import Budget, Composed, Gaussian
+from discreet.algorithms import NoisyGradient
+from discreet.data import ArraySource
+from discreet.errors import InvalidParameter
+from discreet.losses import Hinge
+from discreet.noise import Seeded
+from discreet.problem import Problem
+from discreet.problem.one_against_rest import OneAgainstRest, one_against_rest
+
+BUDGET = Budget(1.0, 1e-6)
+PROBLEM = Problem(
+    loss=Hinge(), bounds=Bounds(row_norm=1.0, classes=(0, 1)), n_features=3, n_rows=300
+)
+
+
+def each(part: Budget) -> object:
+    return NoisyGradient(steps=20).plan(PROBLEM, part)
+
+
+def exact_delta(multiplier: float, epsilon: float) -> float:
+    """The delta of Gaussian noise, from its two tails."""
+    half = 1.0 / (2.0 * multiplier)
+    near, far = norm.sf(epsilon * multiplier - half), norm.sf(epsilon * multiplier + half)
+    return float(near - math.exp(epsilon) * far)
+
+
+@pytest.mark.parametrize("fits", [2, 3, 10])
+def test_gaussian_fits_use_the_budget_up_and_no_more(fits: int) -> None:
+    plan = one_against_rest(each, BUDGET, fits)  # type: ignore[arg-type]
+    one = plan.each.guarantee.event
+    assert isinstance(one, Gaussian)
+    # Independent noises of one deviation against a shift in each: one noise against their length.
+    assert 0.999e-6 < exact_delta(one.multiplier / math.sqrt(fits), 1.0) <= 1e-6
+    assert (plan.guarantee.epsilon, plan.guarantee.delta) == (1.0, 1e-6)
+    assert plan.guarantee.event == Composed((one,) * fits)
+    assert plan.guarantee.theorem.startswith(f"composition of {fits} fits, one class against the")
+    assert plan.guarantee.theorem.endswith(plan.each.guarantee.theorem)
+    # What basic composition would allow has more noise, and one fit less would be too little.
+    basic = brentq(lambda m: exact_delta(m, 1.0 / fits) - 1e-6 / fits, 1.0, 1e3)
+    assert one.multiplier < {2: 0.75, 3: 0.6, 10: 0.34}[fits] * basic
+    assert exact_delta(one.multiplier / math.sqrt(fits + 1), 1.0) > 1.5e-6
+
+
+def test_pure_budgets_are_split() -> None:
+    plan = one_against_rest(each, Budget(1.0), 4)  # type: ignore[arg-type]
+    assert plan.each.guarantee.epsilon == 0.25
+    assert plan.guarantee.event.delta(1.0) == 0.0
+    assert plan.guarantee.event.delta(0.99) > 0.0
+
+
+def test_a_law_that_composes_worse_is_given_less() -> None:
+    """Plans whose event is that of less noise than a Gaussian one has: the check must refuse."""
+
+    class Costly:
+        def __init__(self, part: Budget) -> None:
+            plan = each(part)
+            event = Gaussian(0.75 * plan.guarantee.event.multiplier)  # type: ignore[attr-defined]
+            self.guarantee = replace(plan.guarantee, event=event)  # type: ignore[attr-defined]
+
+    plan = one_against_rest(Costly, BUDGET, 9)  # type: ignore[arg-type]
+    assert plan.event.delta(1.0) <= 1e-6
+    assert 1 / 9 < plan.each.guarantee.epsilon < 0.25
+
+
+def test_parts_that_cannot_be_planned_are_passed_over() -> None:
+    def timid(part: Budget) -> object:
+        if part.epsilon > 0.2:
+            raise InvalidParameter("too wide")
+        return each(part)
+
+    plan = one_against_rest(timid, BUDGET, 9)  # type: ignore[arg-type]
+    assert 1 / 9 < plan.each.guarantee.epsilon <= 0.2
+
+
+def test_every_class_is_fitted_against_the_rest() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, size=300)
+    plan = one_against_rest(each, BUDGET, 3)  # type: ignore[arg-type]
+    together = plan.run(ArraySource(X, y), Seeded(5))
+    random = Seeded(5)
+    for k in range(3):
+        alone = plan.each.run(ArraySource(X, (y == k).astype(int)), random)
+        np.testing.assert_array_equal(together.weights[:, k], alone.weights)
+    assert together.guarantee == replace(plan.guarantee, secure=False)
+
+
+@pytest.mark.parametrize("kind", [PrivateLinearSVC, PrivateSGDClassifier])
+def test_a_plan_promises_what_the_fit_does(kind: type, tmp_path) -> None:
+    model = kind(bounds=Bounds(row_norm=2.0, classes=("a", "b", "c")), random_state=0)
+    plan = model.plan(4, 120)
+    assert isinstance(plan, OneAgainstRest)
+    assert plan.guarantee.epsilon == 1.0
+    assert plan.facts()["fits, one class against the rest"] == 3
+    assert "epsilon = 1, delta = 1e-06" in str(plan)
+    y = np.repeat(["a", "b", "c"], 40)
+    fitted = model.fit(np.eye(4)[np.repeat([0, 1, 2], 40)], y)
+    assert fitted.coef_.shape == (3, 4)
+    assert fitted.intercept_.shape == (3,)
+    assert fitted.guarantee_.event == plan.guarantee.event
+    fitted.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").guarantee_ == fitted.guarantee_
