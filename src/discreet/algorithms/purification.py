@@ -37,7 +37,7 @@ from discreet.noise import Grid, Laplace, Randomness, integers, release
 from discreet.problem import (
     Algorithm,
     Plan,
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     checked,
@@ -123,7 +123,7 @@ class Purification:
 
 
 @dataclass(frozen=True)
-class PurificationPlan(Printed):
+class PurificationPlan(CalibratedPlan):
     """A calibrated run of purification."""
 
     problem: Problem

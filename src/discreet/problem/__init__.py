@@ -1,6 +1,6 @@
 """What is to be solved, what is planned, and what is released."""
 
-from discreet.problem.plan import Algorithm, Plan, Printed, Release, checked, promise, sealed
+from discreet.problem.plan import Algorithm, Plan, CalibratedPlan, Release, checked, promise, sealed
 from discreet.problem.problem import (
     ENOUGH_ROWS,
     NOMINAL_ROWS,
@@ -20,7 +20,7 @@ __all__ = [
     "SIDE_CHANNELS",
     "Algorithm",
     "Plan",
-    "Printed",
+    "CalibratedPlan",
     "Problem",
     "Release",
     "check_solvable",

@@ -27,7 +27,7 @@ from discreet.accounting import (
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
-from discreet.problem import Plan, Printed, Problem, Release, checked, sealed
+from discreet.problem import Plan, CalibratedPlan, Problem, Release, checked, sealed
 
 GAINS = (1.0, 0.7, 0.4, 0.2)
 """Parts that are tried of what Gaussian noise gains, on a scale of logarithms."""
@@ -48,7 +48,7 @@ class _Against:
 
 
 @dataclass(frozen=True)
-class OneAgainstRest(Printed):
+class OneAgainstRest(CalibratedPlan):
     """Plans of equal cost, one for every class, and what they cost together."""
 
     each: Plan

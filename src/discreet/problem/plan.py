@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 from discreet.accounting import Budget, Event, Guarantee
@@ -88,8 +88,25 @@ class Algorithm(Protocol):
     def plan(self, problem: Problem, budget: Budget) -> Plan: ...
 
 
-class Printed:
-    """Plans that print as their facts and their guarantee.
+def calibrate(part: Any) -> None:
+    """Compute all cached properties of a part of a plan, and of the parts it holds."""
+    if isinstance(part, tuple):
+        for item in part:
+            calibrate(item)
+    if isinstance(part, Problem):
+        part = part.bounding
+    if not type(part).__module__.startswith("discreet.") or not hasattr(part, "__dict__"):
+        return
+    for kind in type(part).__mro__:
+        for name, value in vars(kind).items():
+            if isinstance(value, cached_property):
+                getattr(part, name)
+    for held in tuple(vars(part).values()):
+        calibrate(held)
+
+
+class CalibratedPlan:
+    """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
     >>> from discreet.algorithms import ObjectivePerturbation
     >>> from discreet.losses import Logistic
@@ -102,6 +119,11 @@ class Printed:
     epsilon = 1, delta = 1e-06 per row (ex-ante)
     ...
     """
+
+    def __post_init__(self) -> None:
+        # privacy: what cannot run is refused here, before a row is read or a budget reserved
+        calibrate(self)
+        _ = cast(Plan, self).guarantee
 
     def __str__(self: Plan) -> str:
         facts = {"loss": _named(self.problem.loss), **self.facts()}

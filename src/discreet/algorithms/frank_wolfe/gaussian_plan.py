@@ -23,11 +23,11 @@ from discreet.bounds import Array, rows_apart
 from discreet.data import Source, block_rows, gamma
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
-from discreet.problem import Printed, Problem, Release, checked, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
 
 
 @dataclass(frozen=True)
-class GaussianFrankWolfePlan(Printed):
+class GaussianFrankWolfePlan(CalibratedPlan):
     """A calibrated run over any bounded set, with Gaussian noise on gradients."""
 
     problem: Problem

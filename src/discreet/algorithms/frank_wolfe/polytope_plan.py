@@ -35,14 +35,14 @@ from discreet.errors import MissingBound
 from discreet.losses import Squared
 from discreet.mechanisms.bounded_range import per_round, rho_of
 from discreet.noise import Randomness
-from discreet.problem import Printed, Problem, Release, checked, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
 
 MOST_ROUNDING = 2.0**-6
 """Relative surcharge for rounding above which a faster but rougher kernel is not used."""
 
 
 @dataclass(frozen=True)
-class FrankWolfePlan(Printed):
+class FrankWolfePlan(CalibratedPlan):
     """A calibrated run over the vertices of a polytope."""
 
     problem: Problem

@@ -35,7 +35,7 @@ from discreet.errors import Incompatible
 from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.noise import Randomness, permutation
 from discreet.problem import (
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     checked,
@@ -148,7 +148,7 @@ class BoltOn:
 
 
 @dataclass(frozen=True)
-class BoltOnPlan(Printed):
+class BoltOnPlan(CalibratedPlan):
     """A calibrated bolt-on run."""
 
     problem: Problem

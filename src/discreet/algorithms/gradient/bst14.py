@@ -26,7 +26,7 @@ from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Randomness, integers
 from discreet.problem import (
     SIDE_CHANNELS,
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     checked,
@@ -74,7 +74,7 @@ class BassilySmithThakurta:
 
 
 @dataclass(frozen=True)
-class BassilySmithThakurtaPlan(Printed):
+class BassilySmithThakurtaPlan(CalibratedPlan):
     """A calibrated run of the n^2-step algorithm."""
 
     problem: Problem
@@ -82,6 +82,7 @@ class BassilySmithThakurtaPlan(Printed):
     norm_guess: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self._cost > self.budget.epsilon:
             raise BudgetTooSmall(
                 f"The printed noise of bst14 is accounted for at epsilon = {self._cost:.3g}, more "

@@ -31,7 +31,7 @@ from discreet.errors import Incompatible, InvalidParameter
 from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Randomness
-from discreet.problem import Printed, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, norm_guess_of, promise, sealed
 from discreet.sets import AllSpace, Simplex
 
 
@@ -150,7 +150,7 @@ class MirrorDescent:
 
 
 @dataclass(frozen=True)
-class MirrorDescentPlan(Printed):
+class MirrorDescentPlan(CalibratedPlan):
     """A calibrated run of noisy mirror descent."""
 
     problem: Problem

@@ -41,7 +41,7 @@ from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.noise import Randomness
-from discreet.problem import Printed, Problem, Release, checked, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
 from discreet.regularizers import combined_prox
 
 
@@ -172,21 +172,15 @@ class NoisyGradient:
 
 
 @dataclass(frozen=True)
-class NoisyGradientPlan(Printed, GradientSetting):
+class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     """A calibrated run of noisy gradient descent."""
 
-    def __post_init__(self) -> None:
-        # Refusals belong to planning, so everything a run needs is computed now.
-        if self.config.hidden_state:
-            _ = self.hidden
-        _ = self.prox, self.rule, self.noise
-        if self.config.looks:
-            _ = self.length.noise
-
     @cached_property
-    def length(self) -> Length:
+    def length(self) -> Length | None:
         """How the length of the weights is fitted, where ``looks`` are asked for."""
         config = self.config
+        if not config.looks:
+            return None
         return Length(self.problem, config.looks, self.multiplier, self.sampler, config.cautious)
 
     @property
@@ -202,14 +196,16 @@ class NoisyGradientPlan(Printed, GradientSetting):
     # Noise and its price.
 
     @cached_property
-    def hidden(self) -> HiddenState:
-        """What was certified for a release of the last iterate only."""
-        return HiddenState.certify(self)
+    def hidden(self) -> HiddenState | None:
+        """What was certified for a release of the last iterate only, if that is asked for."""
+        return HiddenState.certify(self) if self.config.hidden_state else None
 
     @cached_property
     def multiplier(self) -> float:
         """Deviation of the noise over the largest norm of one row's part, all steps alike."""
-        if self.config.hidden_state:
+        if self.budget.delta == 0:
+            return math.inf  # steps carry gamma noise
+        if self.hidden is not None:
             return self.hidden.multiplier
         return self.sampler.multiplier(self.budget, self.sums, self.problem.neighbours)
 
@@ -296,7 +292,7 @@ class NoisyGradientPlan(Printed, GradientSetting):
             "strength": self.strength,
             "noise scale of a step": self.noise.scale,
             "released": OUTPUTS[self.output],
-            **(self.length.facts() if self.config.looks else {}),
+            **({} if self.length is None else self.length.facts()),
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
@@ -318,7 +314,7 @@ class NoisyGradientPlan(Printed, GradientSetting):
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
         with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
             weights = walk(self, rows, sums, random)
-        if self.config.looks:
+        if self.length is not None:
             weights = self.length.fitted(rows, weights, random)
         weights = self.problem.constraint.project(weights)
         return Release(weights, sealed(self.guarantee, random))

@@ -32,7 +32,7 @@ from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
-from discreet.problem import Printed, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, norm_guess_of, promise, sealed
 from discreet.sets import L2Ball
 
 VARIANTS = ("hessian", "double-noise")
@@ -98,7 +98,7 @@ class NoisyNewton:
 
 
 @dataclass(frozen=True)
-class NoisyNewtonPlan(Printed):
+class NoisyNewtonPlan(CalibratedPlan):
     """A calibrated run of noisy Newton steps."""
 
     problem: Problem

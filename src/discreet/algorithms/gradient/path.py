@@ -26,7 +26,7 @@ def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomn
     average, momentum, seen = Average(plan.output, steps), plan.momentum, 0.0
     w = slow = plan.start
     clip, noise, constant, move = plan.clip, plan.noise, plan.config.step, _mover(plan)
-    if plan.config.hidden_state:
+    if plan.hidden is not None:
         constant = plan.hidden.step  # privacy: the step that was certified
     drawn = noise.stream(w.shape, random)
     ahead = Average("weighted", steps) if rule.looks_ahead else None
@@ -61,7 +61,7 @@ def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomn
 def _mover(plan: NoisyGradientPlan) -> Callable[[Array, Array, float], Array]:
     """Return the map from an iterate, its noisy gradient and a length to the next iterate."""
     problem = plan.problem
-    if plan.config.hidden_state:
+    if plan.hidden is not None:
         # privacy: the certified map is exactly a gradient step and a projection.
         return lambda w, g, size: problem.constraint.project(w - size * (g + plan.strength * w))
     if plan.rule.ridge_in_gradient:

@@ -51,7 +51,7 @@ from discreet.noise.grid import MOST_STEPS
 from discreet.problem import (
     ENOUGH_ROWS,
     NOMINAL_ROWS,
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     check_solvable,
@@ -197,7 +197,7 @@ def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
 
 
 @dataclass(frozen=True)
-class ObjectivePerturbationPlan(Printed):
+class ObjectivePerturbationPlan(CalibratedPlan):
     """A calibrated run of objective perturbation."""
 
     problem: Problem

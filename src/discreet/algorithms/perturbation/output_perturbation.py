@@ -29,7 +29,7 @@ from discreet.errors import MissingBound
 from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.noise import Randomness
 from discreet.problem import (
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     check_solvable,
@@ -112,7 +112,7 @@ class OutputPerturbation:
 
 
 @dataclass(frozen=True)
-class OutputPerturbationPlan(Printed):
+class OutputPerturbationPlan(CalibratedPlan):
     """A calibrated run of output perturbation."""
 
     problem: Problem

@@ -55,7 +55,7 @@ from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import size_assumed
 from discreet.noise import Randomness
 from discreet.problem import (
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     check_solvable,
@@ -201,7 +201,7 @@ def calibrated(
 
 
 @dataclass(frozen=True)
-class RecentredPlan(Printed):
+class RecentredPlan(CalibratedPlan):
     """Two calibrated runs of objective perturbation, the second about the first.
 
     ``length`` is how the length of the second weights is fitted, if it is.

@@ -41,7 +41,7 @@ from discreet.data import Rows, Source
 from discreet.losses import Squared
 from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.noise import Grid, Laplace, Randomness
-from discreet.problem import Printed, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, norm_guess_of, promise, sealed
 from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
 from discreet.solvers.minimize import minimise
@@ -113,7 +113,7 @@ class SufficientStatistics:
 
 
 @dataclass(frozen=True)
-class SufficientStatisticsPlan(Printed):
+class SufficientStatisticsPlan(CalibratedPlan):
     """A calibrated run of noisy second moments."""
 
     problem: Problem

@@ -41,7 +41,7 @@ from discreet.bounds import Array
 from discreet.data import Rows, Source
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.noise import Randomness
-from discreet.problem import Printed, Problem, Release, checked, promise, sealed
+from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
 
 if TYPE_CHECKING:
     from discreet.algorithms.sampling.exponential_sampling import ExponentialSampling
@@ -63,7 +63,7 @@ CONVEX = "every row's loss is convex and its constants are as declared"
 
 
 @dataclass(frozen=True)
-class ExponentialSamplingPlan(Printed):
+class ExponentialSamplingPlan(CalibratedPlan):
     """A calibrated run of exponential sampling."""
 
     problem: Problem
@@ -119,16 +119,18 @@ class ExponentialSamplingPlan(Printed):
     @cached_property
     def inverse(self) -> float:
         """The constant ``c`` of the density."""
-        return self._gaussian[0] if self.config.regularised else self.eta / self.oscillation
+        return self._constants[0]
 
     @cached_property
     def strength(self) -> float:
         """The whole ridge part of the density."""
-        return self._gaussian[1] if self.config.regularised else self.asked_strength
+        return self._constants[1]
 
     @cached_property
-    def _gaussian(self) -> tuple[float, float]:
-        """Return ``c`` and ``m`` of the regularised variant."""
+    def _constants(self) -> tuple[float, float]:
+        """Return ``c`` and the ridge part ``m``, of the variant that was asked for."""
+        if not self.config.regularised:
+            return self.eta / self.oscillation, self.asked_strength
         return gaussian_temperature(
             self.problem,
             self.budget,

@@ -35,7 +35,7 @@ from discreet.errors import Incompatible, MissingBound
 from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
 from discreet.noise import Randomness
 from discreet.problem import (
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     check_solvable,
@@ -120,7 +120,7 @@ class Localization:
 
 
 @dataclass(frozen=True)
-class LocalizationPlan(Printed):
+class LocalizationPlan(CalibratedPlan):
     """A calibrated run of localization."""
 
     problem: Problem

@@ -49,7 +49,7 @@ from discreet.noise import Randomness
 from discreet.noise.prefix import STRATEGIES, PrefixSums, Strategy
 from discreet.problem import (
     SIDE_CHANNELS,
-    Printed,
+    CalibratedPlan,
     Problem,
     Release,
     checked,
@@ -161,7 +161,7 @@ def _met(problem: Problem) -> float:
 
 
 @dataclass(frozen=True)
-class FTRLPlan(Printed):
+class FTRLPlan(CalibratedPlan):
     """A calibrated stream."""
 
     problem: Problem

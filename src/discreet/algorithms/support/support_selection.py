@@ -28,7 +28,7 @@ from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.selection_tree import Index
 from discreet.noise import Randomness
-from discreet.problem import Algorithm, Plan, Printed, Problem, Release, checked, promise, sealed
+from discreet.problem import Algorithm, Plan, CalibratedPlan, Problem, Release, checked, promise, sealed
 
 VOTE_NOISES = ("laplace", "gumbel", "gaussian")
 USUAL_SIZE = 5
@@ -160,7 +160,7 @@ def _usual_noise(budget: Budget) -> str:
 
 
 @dataclass(frozen=True)
-class SupportSelectionPlan(Printed):
+class SupportSelectionPlan(CalibratedPlan):
     """A calibrated choice of a support and a fit on it."""
 
     problem: Problem

@@ -89,23 +89,20 @@ class Votes:
 
     setting: Setting
 
-    @property
-    def _laplace(self) -> float:
-        # privacy: rounded up, as every scale of noise here.
-        return math.nextafter(2.0 * self.setting.size / self.setting.budget.epsilon, math.inf)
-
     @cached_property
-    def _gaussian(self) -> float:
-        budget = self.setting.budget
-        if budget.delta == 0:
-            raise Incompatible("Gaussian votes need delta > 0. Pass delta, or noise='gumbel'.")
-        root = math.nextafter(math.sqrt(2.0 * self.setting.size), math.inf)
-        return root * gaussian_multiplier(budget.epsilon, budget.delta)
-
-    @cached_property
-    def _gumbel(self) -> tuple[float, Event]:
-        """Log-weight of one vote, and the event of all rounds."""
-        eta, event = per_round(self.setting.budget, self.setting.size)
+    def _calibrated(self) -> tuple[float, Event]:
+        """Noise scale of a count, or the log-weight of one vote, and what publishing costs."""
+        budget, size = self.setting.budget, self.setting.size
+        if self.setting.noise == "laplace":
+            # privacy: rounded up, as every scale of noise here.
+            return math.nextafter(2.0 * size / budget.epsilon, math.inf), Pure(budget.epsilon)
+        if self.setting.noise == "gaussian":
+            if budget.delta == 0:
+                raise Incompatible("Gaussian votes need delta > 0. Pass delta, or noise='gumbel'.")
+            root = math.nextafter(math.sqrt(2.0 * size), math.inf)
+            scale = root * gaussian_multiplier(budget.epsilon, budget.delta)
+            return scale, GaussianEvent(scale / math.sqrt(2.0 * size))
+        eta, event = per_round(budget, size)
         # privacy: 24 digits, so that products with counts are exact. Counts go up or down by
         # one, a range of two.
         mantissa, exponent = math.frexp(eta / 2.0)
@@ -114,17 +111,13 @@ class Votes:
     @property
     def event(self) -> Event:
         """The cost of publishing the chosen features."""
-        if self.setting.noise == "laplace":
-            return Pure(self.setting.budget.epsilon)
-        if self.setting.noise == "gaussian":
-            return GaussianEvent(self._gaussian / math.sqrt(2.0 * self.setting.size))
-        return self._gumbel[1]
+        return self._calibrated[1]
 
     @property
     def scale(self) -> float:
         """Noise scale of a count."""
-        scales = {"laplace": lambda: self._laplace, "gaussian": lambda: self._gaussian}
-        return scales.get(self.setting.noise, lambda: 1.0 / self._gumbel[0])()
+        scale = self._calibrated[0]
+        return 1.0 / scale if self.setting.noise == "gumbel" else scale
 
     def facts(self) -> dict[str, Any]:
         """Public numbers."""
@@ -162,7 +155,7 @@ class Votes:
         """Return the features with the largest noisy counts, in increasing order."""
         size = self.setting.size
         if self.setting.noise == "gumbel":
-            return top(counts * self._gumbel[0], size, random)
+            return top(counts * self._calibrated[0], size, random)
         grid = Grid(step=VOTE_GRID, reach=float(self.setting.blocks))
         law = Laplace(self.scale, grid) if self.setting.noise == "laplace" else None
         noisy = release(counts, law or Gaussian(self.scale, grid), random)
