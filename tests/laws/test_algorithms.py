@@ -99,6 +99,30 @@ def test_a_run_gives_weights_and_guarantee_only(name: str, delta: float) -> None
     assert not release.guarantee.secure
 
 
+def numbers(part: object, at: str = "plan") -> set[str]:
+    """Name everything a plan and its parts hold by now."""
+    if isinstance(part, tuple):
+        return {n for i, item in enumerate(part) for n in numbers(item, f"{at}[{i}]")}
+    if not type(part).__module__.startswith("discreet."):
+        return set()
+    held = dict(getattr(part, "__dict__", {}))
+    return {f"{at}.{k}" for k in held} | {
+        n for k, v in held.items() for n in numbers(v, f"{at}.{k}")
+    }
+
+
+@SHAPES
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_everything_a_run_needs_exists_before_rows_are_read(
+    name: str, delta: float, neighbours: str
+) -> None:
+    made = ALGORITHMS[name]().plan(problem(name, neighbours), Budget(1.0, delta))
+    before = numbers(made)
+    made.run(data(), Seeded(1))
+    assert numbers(made) == before
+    assert made.algorithm == name
+
+
 @SHAPES
 def test_what_a_problem_assumes_its_guarantee_says(name: str, delta: float) -> None:
     assumed = replace(problem(name, "zero-out"), assumptions=("rows are rows",))

@@ -36,8 +36,8 @@ from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.noise import Grid, Laplace, Randomness, integers, release
 from discreet.problem import (
     Algorithm,
-    Plan,
     CalibratedPlan,
+    Plan,
     Problem,
     Release,
     checked,
@@ -155,6 +155,11 @@ class PurificationPlan(CalibratedPlan):
         return Laplace(grid.surcharged(self.distance, p, "l1") / left, grid)
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return Purification.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         inside = self.inner.guarantee
@@ -174,8 +179,8 @@ class PurificationPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": Purification.name,
-            "inner": self.inner.facts()["algorithm"],
+            "algorithm": self.algorithm,
+            "inner": self.inner.algorithm,
             "inner delta": self.inner.guarantee.delta,
             "chance of a uniform point": 1.0 / MIXING,
             "laplace noise scale": self.noise.scale,

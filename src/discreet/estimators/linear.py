@@ -178,7 +178,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         release = plan.run(ArraySource(X, index), as_randomness(self.random_state))
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
-        self.algorithm_ = plan.facts()["algorithm"]
+        self.algorithm_ = plan.algorithm
         self.guarantee_ = release.guarantee
         return self
 
@@ -229,7 +229,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         plan = self._planned(assuming(problem))
         release = plan.run(ArraySource(X, y), as_randomness(self.random_state))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
-        self.algorithm_ = plan.facts()["algorithm"]
+        self.algorithm_ = plan.algorithm
         self.guarantee_ = release.guarantee
         return self
 

@@ -262,7 +262,7 @@ class PrivateGeometricMedian(PrivateEstimator):
         source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
         release = plan.run(source, as_randomness(self.random_state))
         self.coef_ = centre + scale * release.weights.ravel()
-        self.algorithm_ = plan.facts()["algorithm"]
+        self.algorithm_ = plan.algorithm
         self.guarantee_ = release.guarantee
         return self
 

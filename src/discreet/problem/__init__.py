@@ -1,6 +1,6 @@
 """What is to be solved, what is planned, and what is released."""
 
-from discreet.problem.plan import Algorithm, Plan, CalibratedPlan, Release, checked, promise, sealed
+from discreet.problem.plan import Algorithm, CalibratedPlan, Plan, Release, checked, promise, sealed
 from discreet.problem.problem import (
     ENOUGH_ROWS,
     NOMINAL_ROWS,
@@ -19,8 +19,8 @@ __all__ = [
     "NOMINAL_ROWS",
     "SIDE_CHANNELS",
     "Algorithm",
-    "Plan",
     "CalibratedPlan",
+    "Plan",
     "Problem",
     "Release",
     "check_solvable",

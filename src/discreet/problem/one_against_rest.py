@@ -27,7 +27,7 @@ from discreet.accounting import (
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
-from discreet.problem import Plan, CalibratedPlan, Problem, Release, checked, sealed
+from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked, sealed
 
 GAINS = (1.0, 0.7, 0.4, 0.2)
 """Parts that are tried of what Gaussian noise gains, on a scale of logarithms."""
@@ -47,6 +47,12 @@ class _Against:
             yield block._replace(y=(np.asarray(block.y) == self.chosen).astype(np.int64))
 
 
+def _together(each: Plan, fits: int) -> Composed:
+    """Return what so many fits cost together."""
+    # privacy: a row enters every fit, whatever its class is.
+    return Composed((each.guarantee.event,) * fits)
+
+
 @dataclass(frozen=True)
 class OneAgainstRest(CalibratedPlan):
     """Plans of equal cost, one for every class, and what they cost together."""
@@ -63,8 +69,12 @@ class OneAgainstRest(CalibratedPlan):
     @cached_property
     def event(self) -> Composed:
         """What all fits cost together."""
-        # privacy: a row enters every fit, whatever its class is.
-        return Composed((self.each.guarantee.event,) * self.fits)
+        return _together(self.each, self.fits)
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm of every fit."""
+        return self.each.algorithm
 
     @property
     def guarantee(self) -> Guarantee:
@@ -86,9 +96,8 @@ class OneAgainstRest(CalibratedPlan):
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of one of the fits, and how many there are."""
-        facts = self.each.facts()
-        name = {"algorithm": facts.pop("algorithm")}
-        return name | {"fits, one class against the rest": self.fits} | facts
+        facts = {"algorithm": self.algorithm, "fits, one class against the rest": self.fits}
+        return facts | self.each.facts()
 
     @checked
     def run(self, source: Source, random: Randomness) -> Release:
@@ -134,8 +143,7 @@ def one_against_rest(plan: Callable[[Budget], Plan], budget: Budget, fits: int) 
             each = plan(budget.part(least * (most / least) ** gain, delta))
         except DiscreetError:  # of parts that nobody asked for
             continue
-        found = OneAgainstRest(each, fits, budget)
         # privacy: more than a part of the budget only where all fits together stay within it.
-        if found.event.delta(budget.epsilon) <= budget.delta:
-            return found
+        if _together(each, fits).delta(budget.epsilon) <= budget.delta:
+            return OneAgainstRest(each, fits, budget)
     return first

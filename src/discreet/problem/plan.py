@@ -43,6 +43,11 @@ class Plan(Protocol):
     def problem(self) -> Problem: ...
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        ...
+
+    @property
     def guarantee(self) -> Guarantee: ...
 
     @property

@@ -78,6 +78,11 @@ class GaussianFrankWolfePlan(CalibratedPlan):
         return max(1, math.ceil(math.pow(2.0 * self.curvature / TYPICAL / noise, 2.0 / 3.0)))
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return NAME
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         theorem = f"private Frank-Wolfe, {self.steps} Gaussian gradients ({SOURCE})"
@@ -93,7 +98,7 @@ class GaussianFrankWolfePlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": NAME,
+            "algorithm": self.algorithm,
             "steps": self.steps,
             "sensitivity": self.sensitivity,
             "gaussian noise scale": self.noise.sigma,

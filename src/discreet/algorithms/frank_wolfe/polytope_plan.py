@@ -160,6 +160,11 @@ class FrankWolfePlan(CalibratedPlan):
         return max(1, math.ceil(math.pow(4.0 * gain * math.sqrt(8.0 * rho), 2.0 / 3.0)))
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return NAME
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         how = "permute-and-flip" if self.pure else "exponential mechanism"
@@ -176,7 +181,7 @@ class FrankWolfePlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": NAME,
+            "algorithm": self.algorithm,
             "steps": self.steps,
             "range of one row": self.range,
             "bounded range per step": self.eta,

@@ -214,6 +214,11 @@ class BoltOnPlan(CalibratedPlan):
         )
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return self.config.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         return promise(self, self.noise.event, "bolt-on permutation SGD (Wu et al. 2017)")
@@ -226,7 +231,7 @@ class BoltOnPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": self.config.name,
+            "algorithm": self.algorithm,
             "updates": self._updates,
             "step": "min(1/beta, 1/(g t))" if self._modulus > 0 else self.step,
             "sensitivity": self.sensitivity,

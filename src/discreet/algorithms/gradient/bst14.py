@@ -123,6 +123,11 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
         return epsilon_at(self.event, self.budget.delta)
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return BassilySmithThakurta.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees: what the exact event costs."""
         return Guarantee(
@@ -152,7 +157,7 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": BassilySmithThakurta.name,
+            "algorithm": self.algorithm,
             "steps": self.steps,
             "noise scale of a step": self._n * self.noise.scale,
             "epsilon as printed": self.budget.epsilon,

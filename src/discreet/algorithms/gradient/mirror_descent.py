@@ -31,7 +31,15 @@ from discreet.errors import Incompatible, InvalidParameter
 from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    norm_guess_of,
+    promise,
+    sealed,
+)
 from discreet.sets import AllSpace, Simplex
 
 
@@ -195,6 +203,11 @@ class MirrorDescentPlan(CalibratedPlan):
         return FullBatch().event(z, self.steps, neighbours)
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return MirrorDescent.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         theorem = "noisy mirror descent (Talwar, Thakurta, Zhang 2014), exact composition"
@@ -220,7 +233,7 @@ class MirrorDescentPlan(CalibratedPlan):
         """Public numbers of the plan."""
         geometry = self.geometry
         return {
-            "algorithm": MirrorDescent.name,
+            "algorithm": self.algorithm,
             "geometry": "entropy" if isinstance(geometry, Entropy) else f"{geometry.q:.4g}-norm",
             "steps": self.steps,
             "clip": self.problem.terms.lipschitz,

@@ -238,6 +238,11 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         return self.sampler.event(self.multiplier, self.sums, self.problem.neighbours)
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return self.config.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         theorem = self.sampler.theorem
@@ -281,7 +286,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": self.config.name,
+            "algorithm": self.algorithm,
             "rule": self.rule.name,
             "steps": self.steps,
             "momentum": self.momentum,

@@ -32,7 +32,15 @@ from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
-from discreet.problem import CalibratedPlan, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    norm_guess_of,
+    promise,
+    sealed,
+)
 from discreet.sets import L2Ball
 
 VARIANTS = ("hessian", "double-noise")
@@ -169,6 +177,11 @@ class NoisyNewtonPlan(CalibratedPlan):
         return Gaussian(self._multiplier / math.sqrt(2 * self.config.steps))
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return NoisyNewton.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         authors = {"hessian": "Avella-Medina, Bradshaw, Loh 2023"}
@@ -183,7 +196,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": NoisyNewton.name,
+            "algorithm": self.algorithm,
             "variant": self.config.variant,
             "steps": self.config.steps,
             "floor": self.floor,

@@ -263,6 +263,11 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         return math.sqrt(self.noise.mean_square) <= 0.1 * self.spread
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return ObjectivePerturbation.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
@@ -298,7 +303,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         """Public numbers of the plan."""
         kind = "gaussian" if self.budget.delta > 0 else "gamma"
         return {
-            "algorithm": ObjectivePerturbation.name,
+            "algorithm": self.algorithm,
             "mode": self.mode,
             "strength": self.strength,
             f"{kind} noise scale": self.scale,

@@ -143,6 +143,11 @@ class OutputPerturbationPlan(CalibratedPlan):
         )
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return OutputPerturbation.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         theorem = "output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)"
@@ -160,7 +165,7 @@ class OutputPerturbationPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": OutputPerturbation.name,
+            "algorithm": self.algorithm,
             "strength": self.strength,
             "sensitivity": self.sensitivity,
             f"{self.kind} noise scale": self.noise.scale,

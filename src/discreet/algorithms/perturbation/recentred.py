@@ -230,6 +230,11 @@ class RecentredPlan(CalibratedPlan):
         return Composed((self.first.event, self.second.event, *looks))
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return RecentredPerturbation.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         then = "" if self.length is None else " with Gaussian sums for the length"
@@ -245,7 +250,7 @@ class RecentredPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": RecentredPerturbation.name,
+            "algorithm": self.algorithm,
             "mode": self.second.mode,
             "strength": self.second.strength,
             "gaussian noise scale": self.second.scale,

@@ -41,7 +41,15 @@ from discreet.data import Rows, Source
 from discreet.losses import Squared
 from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.noise import Grid, Laplace, Randomness
-from discreet.problem import CalibratedPlan, Problem, Release, checked, norm_guess_of, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    norm_guess_of,
+    promise,
+    sealed,
+)
 from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
 from discreet.solvers.minimize import minimise
@@ -163,6 +171,11 @@ class SufficientStatisticsPlan(CalibratedPlan):
         return ReleaseNoise("laplace", law, event, scale, 2 * self._size * scale**2)
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return SufficientStatistics.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         theorem = "noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer sums"
@@ -187,7 +200,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": SufficientStatistics.name,
+            "algorithm": self.algorithm,
             "ridge": self.ridge,
             "strength": self.strength,
             "sensitivity": self.sensitivity * self.moments.row_scale**2,

@@ -168,6 +168,11 @@ class ExponentialSamplingPlan(CalibratedPlan):
             )
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return self.config.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         epsilon, delta = self.budget.epsilon, self.budget.delta
@@ -202,7 +207,7 @@ class ExponentialSamplingPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": self.config.name,
+            "algorithm": self.algorithm,
             "sampler": self.sampler,
             "set": self.problem.constraint.name,
             # No noise is added; the draw itself is spread by this much in excess per weight.

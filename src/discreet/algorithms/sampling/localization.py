@@ -209,6 +209,11 @@ class LocalizationPlan(CalibratedPlan):
         check_slack(rounding_slack(self.problem, **self._law(0.0, 0.0)))
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return Localization.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         event = Composed((Pure(self.halves[0]), BoundedRange(self.halves[1])))
@@ -232,7 +237,7 @@ class LocalizationPlan(CalibratedPlan):
         """Public numbers of the plan."""
         draw = 20.0 if is_curved(self.problem) else tangent_passes(self.problem.dimension)
         return {
-            "algorithm": Localization.name,
+            "algorithm": self.algorithm,
             "strength": self.strength,
             "gamma noise scale": self.noise.scale,
             "radius": self.radius,

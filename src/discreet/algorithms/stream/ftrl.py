@@ -277,6 +277,11 @@ class FTRLPlan(CalibratedPlan):
         return work / self.strength + self.strength * self.norm_guess**2 / 2.0
 
     @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return FTRL.name
+
+    @property
     def guarantee(self) -> Guarantee:
         """What all passes of the stream guarantee together."""
         return self.guarantee_after(self.config.passes)
@@ -308,7 +313,7 @@ class FTRLPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": FTRL.name,
+            "algorithm": self.algorithm,
             "strategy": self.config.strategy,
             "rows a step": self.batch,
             "steps a pass": self.steps,

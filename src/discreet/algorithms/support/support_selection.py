@@ -28,7 +28,16 @@ from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.selection_tree import Index
 from discreet.noise import Randomness
-from discreet.problem import Algorithm, Plan, CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.problem import (
+    Algorithm,
+    CalibratedPlan,
+    Plan,
+    Problem,
+    Release,
+    checked,
+    promise,
+    sealed,
+)
 
 VOTE_NOISES = ("laplace", "gumbel", "gaussian")
 USUAL_SIZE = 5
@@ -168,7 +177,7 @@ class SupportSelectionPlan(CalibratedPlan):
     selector: Selector
     setting: Setting
     rest: Budget
-    algorithm: Algorithm = field(default_factory=ObjectivePerturbation)
+    fitting: Algorithm = field(default_factory=ObjectivePerturbation)
 
     @property
     def stages(self) -> dict[str, Budget]:
@@ -179,12 +188,17 @@ class SupportSelectionPlan(CalibratedPlan):
     def fit(self) -> Plan:
         """The second stage for some support; its constants are those of every support."""
         first = np.arange(self.setting.size)
-        return self.algorithm.plan(restricted(self.problem, first), self.rest)
+        return self.fitting.plan(restricted(self.problem, first), self.rest)
 
     def _fit(self, support: Index) -> Plan:
         problem = restricted(self.problem, support)
         same = problem == self.fit.problem
-        return self.fit if same else self.algorithm.plan(problem, self.rest)
+        return self.fit if same else self.fitting.plan(problem, self.rest)
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return SupportSelection.name
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -212,7 +226,7 @@ class SupportSelectionPlan(CalibratedPlan):
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "algorithm": SupportSelection.name,
+            "algorithm": self.algorithm,
             "selector": type(self.selector).__name__.lower(),
             "support size": self.setting.size,
             **self.selector.facts(),
