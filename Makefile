@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite test-oldest clean
+.PHONY: demo test lint types suite coverage test-oldest clean
 
 demo: $(VENV)/.ready
 	$(BIN)/discreet demo --out demo
@@ -18,6 +18,10 @@ types: $(VENV)/.ready
 
 suite: $(VENV)/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+coverage: $(VENV)/.ready
+	$(BIN)/pip install --quiet --disable-pip-version-check pytest-cov
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --cov=discreet --cov-branch --cov-report=term:skip-covered
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
