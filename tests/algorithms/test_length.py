@@ -21,7 +21,7 @@ from discreet.algorithms.length_estimates import LONGEST, SHORTEST, Cautious
 from discreet.algorithms.noisy_gradient import NoisyGradientPlan
 from discreet.data import ArraySource, Rows
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.losses import CalibratedLogistic, CappedLogistic, Hinge, Logistic
+from discreet.losses import CalibratedLogistic, Hinge, Logistic
 from discreet.noise import Seeded
 from discreet.types import Array
 
@@ -113,7 +113,7 @@ def looks_of(
 
 
 @pytest.mark.parametrize("cautious", [False, True])
-@pytest.mark.parametrize("loss", [Logistic(), CappedLogistic(), CalibratedLogistic(clip=0.3)])
+@pytest.mark.parametrize("loss", [Logistic(), CalibratedLogistic(clip=0.3)])
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
 @pytest.mark.parametrize("weight", [1.0, 7.0])
 def test_one_row_moves_a_look_by_no_more_than_accounted(

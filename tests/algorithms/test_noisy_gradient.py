@@ -848,7 +848,7 @@ def test_the_bound_counts_rows_where_they_are_fewer_than_weights(rule: str) -> N
 
 
 @pytest.mark.parametrize(("rule", "loss"), [("lipschitz", Hinge()), ("lipschitz", Logistic())])
-def test_steps_are_as_many_as_the_noise_that_counts_allows(rule: str, loss: Any) -> None:
+def test_steps_are_as_many_as_the_noise_that_counts_allows(rule: str, loss: Loss) -> None:
     task, budget = problem(loss=loss, n_rows=1000, n_features=100_000), Budget(1.0, 1e-6)
 
     def bound(steps: int | None) -> float:

@@ -259,7 +259,7 @@ def test_classes_that_nearly_separate_get_longer_weights() -> None:
         losses = [np.logaddexp(0.0, -(2 * y - 1) * (X @ v)).mean() for v in (*fits, w)]
         return float(np.mean(losses[:-1]) - losses[-1])
 
-    assert excess(plan) < 0.4 * excess(replace(plan, length=None))
+    assert excess(plan) < 0.7 * excess(replace(plan, length=None))
 
 
 def test_a_set_and_other_losses_are_served_and_the_rest_refused() -> None:

@@ -28,14 +28,14 @@ from discreet.checks import integer
 from discreet.data import Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
-from discreet.losses import CalibratedLogistic, CappedLogistic, Logistic
+from discreet.losses import CalibratedLogistic, Logistic
 from discreet.noise import Randomness
 from discreet.types import Array, Bounds
 
 if TYPE_CHECKING:
     from discreet.algorithms.noisy_gradient import NoisyGradient
 
-LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
+LOGITS = (Logistic, CalibratedLogistic)
 """Losses of which the length of the weights can be fitted: they estimate a logit."""
 
 ROUNDS = 8
