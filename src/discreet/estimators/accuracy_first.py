@@ -300,9 +300,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             inner.guarantee_ = self.guarantee_
             self.estimator_ = inner
         self.summary_ = self._summary(outcome, plan.reserved[0])
-        if self.status_ == "met" and inner._labels == "classes":
-            if answers_alike(bounds, inner.coef_, inner.intercept_):
-                self.summary_ += ALIKE
+        met = self.status_ == "met" and inner._labels == "classes"
+        if met and answers_alike(bounds, inner.coef_, inner.intercept_):
+            self.summary_ += ALIKE
         return self
 
     def _run(self, plan: AccuracyPlan, X: Any, y: Any, random: Randomness, watch: Watch) -> Outcome:
@@ -342,8 +342,8 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         if self.outcome_.weights is None:
             raise NotCertified(
                 "The target was not met, so there is no model; what was spent stays spent. Allow "
-                "a larger max_error or raise max_epsilon. If alpha or C was given, this ridge may miss "
-                "the target at any epsilon; a weaker one, or none, may not."
+                "a larger max_error or raise max_epsilon. If alpha or C was given, this ridge may "
+                "miss the target at any epsilon; a weaker one, or none, may not."
             )
         return self.estimator_
 
