@@ -30,8 +30,8 @@ from discreet.types import Bounds
 from few_rows import best_risk, risk, rows
 
 SEEDS = 2
-DESCENTS = ((3_000, 3), (10_000, 10), (20_000, 10), (20_000, 30), (40_000, 60))
-PERTURBATIONS = ((60_000, 8), (120_000, 40))
+DESCENTS = ((3_000, 3), (10_000, 10), (20_000, 10), (20_000, 30))
+PERTURBATIONS = ((60_000, 8),)
 REPLACED = ((20_000, 10), (60_000, 8))
 NORMS = (5.0, 120.0)
 LAWS = (*KINDS, "narrow")
