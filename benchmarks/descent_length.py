@@ -1,20 +1,17 @@
-"""How long the early-stopped descent should be, and how far its slopes should stay full.
+"""How long the early-stopped descent should be.
 
 ``python benchmarks/descent_length.py`` (some minutes) fits logistic regressions on artificial
 problems with few rows for their budget, at several lengths of the descent, and writes
 ``results/descent_length.json``: for every length the excess of the logistic loss over the least of
 the lengths tried, as geometric mean and worst over the problems. A length is named by its reach:
-how far noise alone moves one weight, in units of one over the row norm. Then the same for the
-margin up to which slopes stay full, with the reach that belongs to it, as excess over that of no
-such margin, where noise is large and where it is small for each weight. ``REACH``, ``FLAT`` and
-``FADES`` of ``early_stopping.py`` were chosen by trials of this kind on other draws of these laws.
+how far noise alone moves one weight, in units of one over the row norm. ``REACH`` of
+``early_stopping.py`` was chosen by trials of this kind on other draws of these laws.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,17 +22,16 @@ from sklearn.linear_model import LogisticRegression
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.defaults.early_stopping import FADES, REACH, early_stopping
-from discreet.losses import CalibratedLogistic, Logistic
+from discreet.defaults.early_stopping import early_stopping
+from discreet.losses import Logistic
 from discreet.noise import Seeded
-from discreet.problem import Problem, rows_against_noise
+from discreet.problem import Problem
 from few_rows import LAWS, rows
 
 SEEDS = 4
 SIZES = ((2000, 5), (4000, 20), (8000, 60))
 KINDS = (*LAWS, "one-hot")
 REACHES = (0.75, 1.5, 2.25, 3.0, 4.5, 6.0, 9.0)
-FLATS = (0.0, 0.25, 0.5, 1.0)
 
 
 def one_hot(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
@@ -49,7 +45,7 @@ def one_hot(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str, Any]:
-    """Return the mean excess of one problem at every reach, and with every flat part."""
+    """Return the mean excess of one problem at every reach."""
     rng = np.random.default_rng([n, p, round(10 * epsilon), round(norm), KINDS.index(law)])
     X = one_hot(n, p, rng) if law == "one-hot" else rows(law, n, p, rng)
     weights = rng.normal(size=p)
@@ -64,13 +60,9 @@ def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str,
     problem = Problem(loss=Logistic(), bounds=bounds, n_features=p, n_rows=n)
     budget, source = Budget(epsilon, 1e-6), ArraySource(X, y)
 
-    def excess(reach: float, flat: float | None = None) -> float:
+    def excess(reach: float) -> float:
         plan = early_stopping(problem, budget, norm_guess=reach * math.sqrt(p))
         assert plan is not None
-        if flat is not None:
-            assert isinstance(plan.problem.loss, CalibratedLogistic)
-            loss = replace(plan.problem.loss, flat=flat)
-            plan = plan.config.plan(replace(plan.problem, loss=loss), budget)
         fits = [plan.run(source, Seeded(seed)).weights for seed in range(SEEDS)]
         return float(np.mean([risk(w) for w in fits])) - best
 
@@ -80,9 +72,7 @@ def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str,
         "p": p,
         "epsilon": epsilon,
         "norm": norm,
-        "rows against noise, for each weight": rows_against_noise(problem, budget) / p,
         "excess": {str(reach): excess(reach) for reach in REACHES},
-        "excess with a flat part": {str(f): excess(REACH * (1.0 + f), f) for f in FLATS},
     }
 
 
@@ -108,18 +98,9 @@ def main() -> None:
     for law, (n, p), epsilon, norm in product(KINDS, SIZES, (0.3, 1.0), (4.0, 16.0)):
         table.append(excesses(law, n, p, epsilon, norm))
         print(table[-1], flush=True)
-    logs, flat = logarithms(table, "excess"), logarithms(table, "excess with a flat part")
-    each = np.array([row["rows against noise, for each weight"] for row in table])
-    summary = {
-        "excess over the least": summarised(logs - logs.min(axis=1, keepdims=True), REACHES),
-        "excess with a flat part over that without": {
-            where: summarised((flat - flat[:, :1])[chosen], FLATS)
-            for where, chosen in (
-                (f"rows against noise, for each weight, below {FADES:g}", each < FADES),
-                ("others", each >= FADES),
-            )
-        },
-    }
+    logs = logarithms(table, "excess")
+    least = logs.min(axis=1, keepdims=True)
+    summary = {"excess over the least": summarised(logs - least, REACHES)}
     result = summary | {"seeds": SEEDS, "problems": table}
     path = Path(__file__).resolve().parent / "results" / "descent_length.json"
     path.write_text(json.dumps(result, indent=1) + "\n")

@@ -110,7 +110,7 @@ Y = (COLUMNS["size"] > 120).astype(int)
         PrivateStreamClassifier(random_state=0),
         PrivateGeometricMedian(random_state=0),
         PrivateMedian(random_state=0),
-        AccuracyFirst(PrivateRidge(), target=0.4, max_epsilon=500.0, random_state=0),
+        AccuracyFirst(PrivateRidge(), max_error=0.4, max_epsilon=500.0, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )

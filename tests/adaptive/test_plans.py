@@ -38,7 +38,6 @@ from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.losses import (
-    CappedLogistic,
     Hinge,
     Huber,
     HuberisedHinge,
@@ -456,7 +455,7 @@ def test_no_neighbour_moves_what_a_path_covers_further_than_its_noise_allows(
 
 @pytest.mark.parametrize(
     "loss",
-    [CappedLogistic(cap=0.6), HuberisedHinge(), Huber(threshold=0.7), SmoothedQuantile()],
+    [HuberisedHinge(), Huber(threshold=0.7), SmoothedQuantile()],
     ids=lambda loss: loss.name,
 )
 @pytest.mark.parametrize("row_norm", [0.5, 2.0])

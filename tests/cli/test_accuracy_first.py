@@ -12,7 +12,7 @@ from discreet import AccuracyFirst, load
 from discreet.cli import accuracy_first
 
 FIRST = "accuracy-first data.csv --target rich --schema schema.toml --out model.json"
-EASY = f"{FIRST} --accuracy 0.2 --max-epsilon 20"
+EASY = f"{FIRST} --max-error 0.2 --max-epsilon 20"
 
 
 def test_model_picture_and_cost(folder, run):
@@ -85,11 +85,11 @@ def test_picture_that_cannot_be_drawn_is_refused_before_the_data_is_read(
 
 
 def test_missed_target_is_priced_and_leaves_no_model(folder, run):
-    tested = f"{FIRST} --metric loss --accuracy 0.3 --max-epsilon 20 --plot path.png"
+    tested = f"{FIRST} --metric loss --max-error 0.3 --max-epsilon 20 --plot path.png"
     code, out, err = run(f"{tested} --seed 1")
     assert code == 1
     assert "was spent and no model was released" in out
-    assert "no model was written; what was spent stays spent. Allow a larger --accuracy" in err
+    assert "no model was written; what was spent stays spent. Allow a larger --max-error" in err
     assert not (folder / "model.json").exists()
     assert (folder / "path.png").exists()
     code, out, err = run(f"{tested} --seed 1 --release-last")
@@ -101,18 +101,18 @@ def test_missed_target_is_priced_and_leaves_no_model(folder, run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--accuracy 0 --max-epsilon 1", "--accuracy must be finite and positive"),
-        ("--accuracy 0.1 --max-epsilon -1", "--max-epsilon must be finite and positive"),
-        ("--accuracy 0.1 --max-epsilon 1 --confidence 2", "--confidence must lie strictly"),
-        ("--accuracy 0.1 --max-epsilon 1 --validation 2", "--validation must lie strictly"),
-        ("--accuracy 0.1 --max-epsilon 1 --method certificate", "--method certificate is for"),
-        ("--accuracy 0.1 --max-epsilon 1 --delta 1", "delta must be below 1"),
-        ("--accuracy 2 --max-epsilon 1", "--accuracy is the error that may remain"),
-        ("--accuracy 0.6 --max-epsilon 1 --metric error-rate", "leave at most 0.5"),
-        ("--accuracy 0.1 --max-epsilon 1 --metric loss --method theory", "is for excess risk"),
-        ("--accuracy 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
-        ("--accuracy 0.1 --max-epsilon 1 --target hours --metric error-rate", "--metric loss"),
-        ("--accuracy 0.1 --max-epsilon 1 --target hours --model elastic-net", "ridge penalties"),
+        ("--max-error 0 --max-epsilon 1", "--max-error must be finite and positive"),
+        ("--max-error 0.1 --max-epsilon -1", "--max-epsilon must be finite and positive"),
+        ("--max-error 0.1 --max-epsilon 1 --confidence 2", "--confidence must lie strictly"),
+        ("--max-error 0.1 --max-epsilon 1 --validation 2", "--validation must lie strictly"),
+        ("--max-error 0.1 --max-epsilon 1 --method certificate", "--method certificate is for"),
+        ("--max-error 0.1 --max-epsilon 1 --delta 1", "delta must be below 1"),
+        ("--max-error 2 --max-epsilon 1", "--max-error is the error that may remain"),
+        ("--max-error 0.6 --max-epsilon 1 --metric error-rate", "leave at most 0.5"),
+        ("--max-error 0.1 --max-epsilon 1 --metric loss --method theory", "is for excess risk"),
+        ("--max-error 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
+        ("--max-error 0.1 --max-epsilon 1 --target hours --metric error-rate", "--metric loss"),
+        ("--max-error 0.1 --max-epsilon 1 --target hours --model elastic-net", "ridge penalties"),
     ],
 )
 def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, message):
@@ -125,14 +125,17 @@ def test_bad_options_are_refused_before_the_data_is_read(folder, run, options, m
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--accuracy 0.9 --metric error-rate --max-epsilon 1", "--accuracy is the error that may"),
-        ("--accuracy 90 --max-epsilon 1", "weights of zero leave at most"),
-        ("--accuracy 0.001 --max-epsilon 0.01", "or use --method noise-reduction"),
-        ("--accuracy 0.1 --max-epsilon 0.01 --metric loss", "Raise --max-epsilon, or allow"),
-        ("--accuracy 0.1 --max-epsilon 1 --metric loss --method doubling", "Use --method noise-"),
-        ("--accuracy 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
-        ("--accuracy 0.1 --max-epsilon 1e-4 --method doubling", "more than --max-epsilon."),
-        ("--accuracy 0.1 --max-epsilon 1 --target hours --method theory", "leave --method out"),
+        (
+            "--max-error 0.9 --metric error-rate --max-epsilon 1",
+            "--max-error is the error that may",
+        ),
+        ("--max-error 90 --max-epsilon 1", "weights of zero leave at most"),
+        ("--max-error 0.001 --max-epsilon 0.01", "or use --method noise-reduction"),
+        ("--max-error 0.1 --max-epsilon 0.01 --metric loss", "Raise --max-epsilon, or allow"),
+        ("--max-error 0.1 --max-epsilon 1 --metric loss --method doubling", "Use --method noise-"),
+        ("--max-error 0.1 --max-epsilon 1 --validation 0.3", "--validation is for --metric loss"),
+        ("--max-error 0.1 --max-epsilon 1e-4 --method doubling", "more than --max-epsilon."),
+        ("--max-error 0.1 --max-epsilon 1 --target hours --method theory", "leave --method out"),
     ],
 )
 def test_messages_name_options(folder, run, options, message):

@@ -13,7 +13,7 @@ from discreet.writing import write_json
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --quiet"
 FIRST = (
-    "accuracy-first data.csv --target rich --schema schema.toml --accuracy 0.2 --max-epsilon 20"
+    "accuracy-first data.csv --target rich --schema schema.toml --max-error 0.2 --max-epsilon 20"
     " --quiet"
 )
 

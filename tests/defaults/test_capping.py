@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from discreet import Bounds, Budget, PrivateLogisticRegression
 from discreet.algorithms import ObjectivePerturbation
 from discreet.defaults.capping import LEAST, PLENTY_OF_ROWS, SAVED, capped, capped_objective
-from discreet.losses import CappedLogistic, Logistic
+from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.problem import Problem, rows_against_noise
 from discreet.sets import L2Ball
@@ -57,11 +56,11 @@ def test_a_cap_for_each_row_costs_what_one_cap_for_all_does(neighbours: str) -> 
     plan = capped_objective(task, Budget(1.0))
     assert plan is not None
     assert isinstance(plan.problem.loss, CalibratedLogistic)
-    one = replace(task, loss=CappedLogistic(cap=plan.problem.loss.clip))
-    same = ObjectivePerturbation().plan(one, Budget(1.0))
-    assert plan.scale == pytest.approx(same.scale, rel=1e-5)
-    assert plan.strength == pytest.approx(same.strength, rel=1e-5)
-    assert plan.strength >= same.strength
+    # One cap for all rows has slopes up to it and curvature up to one less it.
+    terms, cap = plan.problem.terms, plan.problem.loss.clip
+    assert terms.lipschitz == cap
+    assert terms.smoothness == pytest.approx(1.0 - cap, rel=1e-5)
+    assert terms.smoothness >= 1.0 - cap
 
 
 def test_where_no_noise_is_saved_nothing_is_capped() -> None:

@@ -10,14 +10,13 @@ import pytest
 from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient
-from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
 from discreet.defaults.capping import PLENTY_OF_ROWS
-from discreet.defaults.early_stopping import FARTHEST, FLAT, LEAST_RATE, REACH, early_stopping
+from discreet.defaults.early_stopping import FARTHEST, LEAST_RATE, REACH, early_stopping
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.losses import CappedLogistic, Logistic
+from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.noise import Seeded
 from discreet.problem import Problem, rows_against_noise
@@ -114,27 +113,9 @@ def test_noise_moves_a_weight_equally_far_whatever_the_sizes(n_rows: int, n_feat
     assert plan.sampler.rate == 1.0
     assert plan.config.step is not None
     moved = plan.config.step * plan.noise.scale * np.sqrt(plan.steps)
-    assert isinstance(plan.problem.loss, CalibratedLogistic)
-    reach = REACH * (1.0 + plan.problem.loss.flat)
     # What is kept for the length is more noise in the steps.
-    assert moved == pytest.approx(reach * np.sqrt(plan.sums / plan.steps), rel=0.02)
+    assert moved == pytest.approx(REACH * np.sqrt(plan.sums / plan.steps), rel=0.02)
     assert plan.output == "mean"
-
-
-def test_slopes_are_flat_where_rows_are_few_for_each_weight_and_nothing_is_an_intercept() -> None:
-    def flat(n_rows: int, n_features: int, intercept: float = 0.0) -> float:
-        task = replace(problem(n_rows, n_features), intercept=intercept)
-        plan = early_stopping(task, Budget(0.5, 1e-6))
-        assert plan is not None
-        assert isinstance(plan.problem.loss, CalibratedLogistic)
-        # Only where the length is fitted anew, because a flat part overstates it.
-        assert plan.problem.loss.flat == 0.0 or plan.config.looks > 0
-        return plan.problem.loss.flat
-
-    assert flat(5_000, 60) == flat(10_000, 120) == FLAT
-    assert 0.0 < flat(10_000, 10) < 0.01
-    assert flat(5_000, 60, 1.0) == 0.0
-    assert flat(50_000, 120) == 0.0
 
 
 def test_columns_are_given_time_once_rows_are_not_few() -> None:
@@ -172,33 +153,6 @@ def test_a_clip_below_half_changes_nothing_for_rows_as_long_as_the_bound() -> No
 
     np.testing.assert_allclose(weights(0.25, 0.02), weights(0.5, 0.01), rtol=1e-6)
     assert np.abs(weights(0.7, 0.01) - weights(0.5, 0.01)).max() > 1e-3
-
-
-def test_short_rows_are_fitted_better_than_with_one_cap_for_all() -> None:
-    rng = np.random.default_rng(8)
-    n, p = 4000, 20
-    X = rng.normal(size=(n, p))
-    X *= (rng.uniform(0.2, 1.0, n) / np.linalg.norm(X, axis=1))[:, None]
-    y = (rng.random(n) < 1 / (1 + np.exp(-X @ (20 * rng.normal(size=p) / np.sqrt(p))))).astype(int)
-    plan = early_stopping(problem(n, p), Budget(0.5, 1e-6))
-    assert plan is not None
-    same_cap = replace(plan.problem, loss=CappedLogistic(cap=0.5))
-    pace = 2.0 * plan.clip
-    assert plan.config.step is not None
-    step = plan.config.step * pace
-    # Fitting the length would make up for a part of the difference.
-    other = replace(plan.config, step=step, looks=0).plan(same_cap, plan.budget)
-    plan = replace(plan.config, looks=0).plan(plan.problem, plan.budget)
-    assert other.event == plan.event
-
-    def risk(chosen: NoisyGradientPlan) -> float:
-        total = 0.0
-        for seed in range(4):
-            w = chosen.run(ArraySource(X, y), Seeded(seed)).weights
-            total += float(np.logaddexp(0.0, -(2 * y - 1) * (X @ w)).mean()) / 4
-        return total
-
-    assert risk(plan) < risk(other) - 0.005
 
 
 def test_it_beats_objective_perturbation_where_noise_dominates() -> None:

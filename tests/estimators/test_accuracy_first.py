@@ -67,7 +67,7 @@ def objective(model: AccuracyFirst, classify: bool) -> tuple[float, float]:
 
 @pytest.mark.parametrize("method", ["auto", "one-shot", "certificate", "noise-reduction"])
 def test_ridge_meets_excess_risk(method: str) -> None:
-    model = AccuracyFirst(RIDGE, target=0.02, max_epsilon=4.0, method=method, random_state=1)
+    model = AccuracyFirst(RIDGE, max_error=0.02, max_epsilon=4.0, method=method, random_state=1)
     model.fit(X, LABEL)
     assert model.status_ == "met"
     assert model.guarantee_.epsilon <= 4.0
@@ -80,7 +80,7 @@ def test_ridge_meets_excess_risk(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["auto", "one-shot", "noise-reduction", "doubling"])
 def test_logistic_meets_excess_risk(method: str) -> None:
-    model = AccuracyFirst(LOGISTIC, target=0.05, max_epsilon=4.0, method=method, random_state=2)
+    model = AccuracyFirst(LOGISTIC, max_error=0.05, max_epsilon=4.0, method=method, random_state=2)
     model.fit(X, CLASS)
     assert model.status_ == "met"
     value, best = objective(model, classify=True)
@@ -98,7 +98,7 @@ def test_error_rate_with_and_without_validation_rows(
 ) -> None:
     inner = clone(LOGISTIC).set_params(neighbours=neighbours, n_rows=N)
     model = AccuracyFirst(
-        inner, target=0.25, metric="error-rate", max_epsilon=3.0, validation=validation,
+        inner, max_error=0.25, metric="error-rate", max_epsilon=3.0, validation=validation,
         random_state=3,
     ).fit(X, CLASS)  # fmt: skip
     assert model.status_ == "met"
@@ -113,20 +113,20 @@ def test_error_rate_with_and_without_validation_rows(
 
 
 def test_auto_takes_what_reserves_least() -> None:
-    cheap = AccuracyFirst(LOGISTIC, target=0.05).plan(2, N).reserved[0]
+    cheap = AccuracyFirst(LOGISTIC, max_error=0.05).plan(2, N).reserved[0]
     for method in ("one-shot", "theory", "noise-reduction"):
-        other = AccuracyFirst(LOGISTIC, target=0.05, max_epsilon=50.0, method=method)
+        other = AccuracyFirst(LOGISTIC, max_error=0.05, max_epsilon=50.0, method=method)
         assert cheap <= other.plan(2, N).reserved[0] + 1e-12
     pure = clone(LOGISTIC).set_params(delta=0.0)
-    assert AccuracyFirst(pure, target=0.05).plan(2, N).reserved[1] == 0.0
-    assert AccuracyFirst(pure, target=0.05).plan(2, N).reserved[0] >= cheap
-    wide = [AccuracyFirst(m, target=0.05).plan(60, N).reserved[0] for m in (LOGISTIC, pure)]
+    assert AccuracyFirst(pure, max_error=0.05).plan(2, N).reserved[1] == 0.0
+    assert AccuracyFirst(pure, max_error=0.05).plan(2, N).reserved[0] >= cheap
+    wide = [AccuracyFirst(m, max_error=0.05).plan(60, N).reserved[0] for m in (LOGISTIC, pure)]
     assert wide[0] < 0.8 * wide[1]  # in many dimensions a delta helps
 
 
 def test_nothing_is_released_when_the_target_is_not_met() -> None:
     model = AccuracyFirst(
-        LOGISTIC, target=0.05, metric="error-rate", margin=0.04, max_epsilon=0.05, random_state=0
+        LOGISTIC, max_error=0.05, metric="error-rate", margin=0.04, max_epsilon=0.05, random_state=0
     )
     noise = RNG.permutation(CLASS)  # labels nobody can predict
     model.fit(X, noise)
@@ -149,15 +149,15 @@ def test_nothing_is_released_when_the_target_is_not_met() -> None:
     assert "no promise about its accuracy" in last.summary_
     assert last.predict(X[:7]).shape == (7,)
     # A later fit that meets its target has a model, and one that does not loses it again.
-    model.set_params(target=0.45).fit(X, CLASS)
+    model.set_params(max_error=0.45).fit(X, CLASS)
     assert model.status_ == "met"
-    model.set_params(target=0.05).fit(X, noise)
+    model.set_params(max_error=0.05).fit(X, noise)
     assert not hasattr(model, "estimator_")
 
 
 def test_a_cap_below_what_always_suffices_leaves_it_to_the_data() -> None:
-    sure = AccuracyFirst(RIDGE, target=0.02, max_epsilon=9.0).plan(2, N)
-    capped = AccuracyFirst(RIDGE, target=0.02, max_epsilon=0.9 * sure.reserved[0] / 2)
+    sure = AccuracyFirst(RIDGE, max_error=0.02, max_epsilon=9.0).plan(2, N)
+    capped = AccuracyFirst(RIDGE, max_error=0.02, max_epsilon=0.9 * sure.reserved[0] / 2)
     plan = capped.plan(2, N)
     assert plan.facts()["method"] == "certificate"
     assert plan.reserved[0] == pytest.approx(capped.max_epsilon)
@@ -165,24 +165,24 @@ def test_a_cap_below_what_always_suffices_leaves_it_to_the_data() -> None:
 
 def test_caps_are_checked_before_the_data() -> None:
     with pytest.raises(BudgetTooSmall, match="needs epsilon"):
-        AccuracyFirst(LOGISTIC, target=1e-6, max_epsilon=0.1).fit(X, CLASS)
+        AccuracyFirst(LOGISTIC, max_error=1e-6, max_epsilon=0.1).fit(X, CLASS)
     with pytest.raises(BudgetTooSmall, match="Testing alone"):
-        AccuracyFirst(LOGISTIC, target=0.01, metric="error-rate", max_epsilon=1e-3).plan(2, 1000)
+        AccuracyFirst(LOGISTIC, max_error=0.01, metric="error-rate", max_epsilon=1e-3).plan(2, 1000)
     with pytest.raises(BudgetTooSmall, match="No data has a certificate"):
-        AccuracyFirst(RIDGE, target=1e-4, max_epsilon=1e-3).fit(X, LABEL)
+        AccuracyFirst(RIDGE, max_error=1e-4, max_epsilon=1e-3).fit(X, LABEL)
     with pytest.raises(BudgetTooSmall, match="doubling"):
-        AccuracyFirst(RIDGE, target=1e-4, max_epsilon=0.01, method="doubling").plan(2, 1000)
+        AccuracyFirst(RIDGE, max_error=1e-4, max_epsilon=0.01, method="doubling").plan(2, 1000)
 
 
 def test_other_smooth_models_work_through_output_noise() -> None:
     huber = PrivateHuberRegressor(bounds=Bounds(features=(0, 10), label=(-10, 30)))
-    model = AccuracyFirst(huber, target=0.05, max_epsilon=20.0, random_state=0).fit(X, LABEL)
+    model = AccuracyFirst(huber, max_error=0.05, max_epsilon=20.0, random_state=0).fit(X, LABEL)
     assert model.status_ == "met"
     assert model.score(X, LABEL) > 0.3
 
 
 def test_saving_and_pickling_keep_the_guarantee_and_lose_the_seed(tmp_path: Path) -> None:
-    model = AccuracyFirst(RIDGE, target=0.02, max_epsilon=4.0, random_state=4).fit(X, LABEL)
+    model = AccuracyFirst(RIDGE, max_error=0.02, max_epsilon=4.0, random_state=4).fit(X, LABEL)
     model.estimator_.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert again.guarantee_ == model.guarantee_
@@ -196,7 +196,7 @@ def test_saving_and_pickling_keep_the_guarantee_and_lose_the_seed(tmp_path: Path
 
 
 def test_refusals() -> None:
-    for change in ({"target": 0.0}, {"confidence": 1.0}, {"max_epsilon": 0.0}, {"metric": "x"},
+    for change in ({"max_error": 0.0}, {"confidence": 1.0}, {"max_epsilon": 0.0}, {"metric": "x"},
                    {"method": "x"}):  # fmt: skip
         with pytest.raises(InvalidParameter):
             AccuracyFirst(RIDGE, **change).plan(2, N)  # type: ignore[arg-type]
@@ -219,7 +219,7 @@ def test_refusals() -> None:
         (LOGISTIC, 0.5, "error-rate"),
     ):
         with pytest.raises(InvalidParameter, match="whatever the data"):
-            AccuracyFirst(model, target=target, metric=metric).plan(2, N)
+            AccuracyFirst(model, max_error=target, metric=metric).plan(2, N)
     with pytest.raises(InvalidData, match="declared"):
         AccuracyFirst(LOGISTIC).fit(X[:2], ["low", "c"])
 
@@ -227,7 +227,7 @@ def test_refusals() -> None:
 def test_auto_takes_what_is_sure_to_fit_the_cap_and_expected_to_spend_less() -> None:
     def method(n_features: int, **settings: Any) -> str:
         ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)))
-        plan = AccuracyFirst(ridge, target=0.05, **settings).plan(n_features, 5000)
+        plan = AccuracyFirst(ridge, max_error=0.05, **settings).plan(n_features, 5000)
         return str(plan.facts()["method"])
 
     # A certificate needs 2.7 to be sure, and usually stops far below one shot, which needs 1.4.
@@ -239,20 +239,20 @@ def test_auto_takes_what_is_sure_to_fit_the_cap_and_expected_to_spend_less() -> 
 
 
 def test_confidence_is_never_rounded_up_to_certainty() -> None:
-    found = AccuracyFirst(RIDGE, target=0.4, confidence=0.999, max_epsilon=500.0).fit(X, LABEL)
+    found = AccuracyFirst(RIDGE, max_error=0.4, confidence=0.999, max_epsilon=500.0).fit(X, LABEL)
     assert "confidence 99.9%" in found.summary_
     three = clone(LOGISTIC).set_params(bounds=Bounds(features=(0, 10), classes=("a", "b", "c")))
     with pytest.raises(InvalidData, match="one class against the rest"):
         AccuracyFirst(three).plan(2, N)
     undeclared = PrivateLogisticRegression(bounds=Bounds(features=(0, 10)))
     with pytest.warns(UndeclaredBounds, match="classes"):
-        found = AccuracyFirst(undeclared, target=0.5).fit(X, CLASS)
+        found = AccuracyFirst(undeclared, max_error=0.5).fit(X, CLASS)
     assert "the set of labels is public" in found.guarantee_.assumptions
 
 
 CHECKED = [
-    AccuracyFirst(PrivateRidge(), target=0.4, max_epsilon=1e9),
-    AccuracyFirst(PrivateLogisticRegression(), target=0.4, max_epsilon=1e9),
+    AccuracyFirst(PrivateRidge(), max_error=0.4, max_epsilon=1e9),
+    AccuracyFirst(PrivateLogisticRegression(), max_error=0.4, max_epsilon=1e9),
 ]
 
 
@@ -297,7 +297,7 @@ def call(files: Path, schema: str, target: str, *more: str) -> int:
 
 def test_command_line_writes_model_and_plot(files: Path, capsys: pytest.CaptureFixture) -> None:
     plot = files / "path.png"
-    code = call(files, "numbers.toml", "value", "--accuracy", "0.05", "--max-epsilon", "5",
+    code = call(files, "numbers.toml", "value", "--max-error", "0.05", "--max-epsilon", "5",
                 "--method", "certificate", "--plot", str(plot))  # fmt: skip
     out = capsys.readouterr().out
     assert code == 0
@@ -310,19 +310,19 @@ def test_command_line_writes_model_and_plot(files: Path, capsys: pytest.CaptureF
 
 
 def test_command_line_error_rate_and_failure(files: Path, capsys: pytest.CaptureFixture) -> None:
-    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--accuracy", "0.3",
+    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--max-error", "0.3",
                 "--max-epsilon", "4", "--plot", str(files / "path.png"))  # fmt: skip
     assert code == 0
     assert "Meets error rate 0.3" in capsys.readouterr().out
     (files / "model.json").unlink()
-    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--accuracy", "0.001",
+    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--max-error", "0.001",
                 "--max-epsilon", "80")  # fmt: skip
     shown = capsys.readouterr()
     assert code == 1
     assert "no model was released" in shown.out
     assert "not met" in shown.err
     assert not (files / "model.json").exists()
-    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--accuracy", "0.001",
+    code = call(files, "classes.toml", "level", "--metric", "error-rate", "--max-error", "0.001",
                 "--max-epsilon", "80", "--release-last")  # fmt: skip
     shown = capsys.readouterr()
     assert code == 1  # so that no script takes it for a success
@@ -337,7 +337,7 @@ def test_command_line_shows_levels_live_where_somebody_looks(
     def shown(*more: str) -> list[str]:
         code = main(["accuracy-first", str(files / "data.csv"), "--schema",
                      str(files / "numbers.toml"), "--target", "value", "--seed", "0", "--out",
-                     str(files / "model.json"), "--accuracy", "0.05", "--max-epsilon", "5",
+                     str(files / "model.json"), "--max-error", "0.05", "--max-epsilon", "5",
                      "--method", "certificate", *more])  # fmt: skip
         assert code == 0
         return [line for line in capsys.readouterr().err.splitlines() if "certified" in line]
@@ -362,28 +362,43 @@ def test_a_cap_beyond_meaning_is_refused_by_its_name(cap: float) -> None:
 
 def test_a_delta_that_buys_the_target_alone_is_no_error() -> None:
     ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)), delta=1 - 1e-12)
-    assert AccuracyFirst(ridge, target=0.49, method="one-shot").plan(3, 60).reserved[0] > 0
+    assert AccuracyFirst(ridge, max_error=0.49, method="one-shot").plan(3, 60).reserved[0] > 0
 
 
 def test_targets_of_predictions_get_a_ridge_that_does_not_stand_in_their_way() -> None:
     def strength(metric: str, cap: float, rows: int = N) -> float:
-        model = AccuracyFirst(RIDGE, target=0.1, metric=metric, max_epsilon=cap)
+        model = AccuracyFirst(RIDGE, max_error=0.1, metric=metric, max_epsilon=cap)
         return float(model.plan(2, rows).facts()["strength"])
 
     plain = strength("excess-risk", 50.0)
     assert strength("loss", 50.0) < plain
     assert strength("loss", 50.0) == pytest.approx(strength("loss", 25.0) / 2)
     assert strength("loss", 50.0, 10 * N) == pytest.approx(strength("loss", 50.0))
-    given = AccuracyFirst(clone(RIDGE).set_params(alpha=7.0), target=0.1, metric="loss")
+    given = AccuracyFirst(clone(RIDGE).set_params(alpha=7.0), max_error=0.1, metric="loss")
     assert given.plan(2, N).facts()["strength"] == 7.0
 
 
 def test_a_margin_is_as_narrow_as_a_part_of_the_cap_buys() -> None:
     def facts(**settings: object) -> dict[str, float]:
-        model = AccuracyFirst(LOGISTIC, target=0.2, metric="error-rate", **settings)
+        model = AccuracyFirst(LOGISTIC, max_error=0.2, metric="error-rate", **settings)
         return model.plan(2, 20_000).facts()
 
     assert facts(max_epsilon=10.0)["margin"] < 0.01
     assert facts(max_epsilon=10.0)["test epsilon"] == pytest.approx(0.5, rel=0.01)
     assert facts(max_epsilon=0.1)["margin"] == pytest.approx(0.02)
     assert facts(max_epsilon=10.0, margin=0.02)["margin"] == 0.02
+
+
+def test_a_summary_says_when_the_model_answers_all_rows_alike() -> None:
+    """One row in forty is of the other class, so the target asks for nothing."""
+    rare = np.where(np.arange(N) % 40 == 0, "high", "low")
+    settings: dict[str, Any] = {"metric": "error-rate", "max_epsilon": 2.0, "random_state": 0}
+    idle = AccuracyFirst(LOGISTIC, max_error=0.2, **settings).fit(X, rare)
+    assert idle.status_ == "met"
+    corners = np.array([[0.0, 0.0], [0.0, 10.0], [10.0, 0.0], [10.0, 10.0]])
+    assert set(idle.predict(np.vstack([X, corners]))) == {"low"}
+    assert "answers the same for every row" in idle.summary_
+    learnt = AccuracyFirst(LOGISTIC, max_error=0.2, **settings).fit(X, CLASS)
+    assert learnt.status_ == "met"
+    assert set(learnt.predict(corners)) == {"low", "high"}
+    assert "answers the same" not in learnt.summary_

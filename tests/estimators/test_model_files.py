@@ -118,7 +118,7 @@ def test_an_even_split_over_fits_is_read() -> None:
 
 def test_a_guarantee_after_the_fact_is_read() -> None:
     ridge = PrivateRidge(bounds=BOUNDS)
-    model = AccuracyFirst(ridge, target=0.4, max_epsilon=500.0).fit(X, np.arange(90) % 2)
+    model = AccuracyFirst(ridge, max_error=0.4, max_epsilon=500.0).fit(X, np.arange(90) % 2)
     stored = model.estimator_.to_dict()
     assert Portable.from_dict(stored).guarantee_ == model.guarantee_
 

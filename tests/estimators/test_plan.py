@@ -68,7 +68,7 @@ def test_a_plan_promises_what_the_fit_does(kind: type, neighbours: str) -> None:
 @pytest.mark.parametrize("method", ["one-shot", "certificate", "noise-reduction", "doubling"])
 def test_accuracy_first_says_what_it_assumes(method: str) -> None:
     ridge = PrivateRidge(bounds=BOUNDS, delta=0.0)
-    model = AccuracyFirst(ridge, target=0.3, max_epsilon=50.0, method=method, random_state=0)
+    model = AccuracyFirst(ridge, max_error=0.3, max_epsilon=50.0, method=method, random_state=0)
     assumed = model.fit(X, Y).guarantee_.assumptions
     assert assumed.count(SCHEMA_PUBLIC) == 1
     assert LABELS_PUBLIC not in assumed
@@ -108,7 +108,9 @@ def test_rows_of_a_plan_are_a_declared_size(kind: type) -> None:
 def test_rows_of_an_accuracy_first_plan_are_a_declared_size() -> None:
     inner = PrivateRidge(bounds=BOUNDS, neighbours="add-remove")
     declared = PrivateRidge(bounds=BOUNDS, neighbours="add-remove", n_rows=N)
-    plans = [AccuracyFirst(m, target=0.3, max_epsilon=50.0).plan(2, N) for m in (inner, declared)]
+    plans = [
+        AccuracyFirst(m, max_error=0.3, max_epsilon=50.0).plan(2, N) for m in (inner, declared)
+    ]
     assert plans[0].facts() == plans[1].facts()
     with pytest.raises(InvalidParameter, match="n_rows of the plan differs"):
         AccuracyFirst(declared).plan(2, N + 1)

@@ -33,7 +33,7 @@ def estimators() -> list[Any]:
     made = [kind(bounds=bounds, random_state=0) for kind in public]
     made.append(PrivateGeometricMedian(bounds=Bounds(row_norm=0.01), random_state=0))
     ridge = PrivateRidge(bounds=bounds)
-    return [*made, AccuracyFirst(ridge, target=0.4, max_epsilon=500.0, random_state=0)]
+    return [*made, AccuracyFirst(ridge, max_error=0.4, max_epsilon=500.0, random_state=0)]
 
 
 def spoilt(value: Any, dtype: Any = object) -> Any:

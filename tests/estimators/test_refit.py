@@ -37,7 +37,7 @@ EVERY = [
 
 def made(kind: type) -> Any:
     if kind is AccuracyFirst:
-        return AccuracyFirst(PrivateRidge(bounds=BOUNDS), target=0.4, max_epsilon=500.0)
+        return AccuracyFirst(PrivateRidge(bounds=BOUNDS), max_error=0.4, max_epsilon=500.0)
     return kind(bounds=Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)))
 
 

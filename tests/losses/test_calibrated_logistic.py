@@ -15,12 +15,11 @@ from discreet.bounds import Array
 from discreet.data import Rows
 from discreet.data.clipped_sums import PATIENCE, ClippedSums
 from discreet.errors import InvalidParameter
-from discreet.losses import CappedLogistic, Clipped, Logistic, Loss
+from discreet.losses import Clipped, Logistic, Loss
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 
 NORMS = np.array([0.0, 1e-3, 0.2, 0.31, 0.45, 0.6, 0.8, 1.0])
 LOSS = CalibratedLogistic(clip=0.3)
-FLAT = CalibratedLogistic(clip=0.3, flat=0.5)
 
 
 def sample(n: int = 4000, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -37,31 +36,9 @@ def test_the_slope_is_a_weighted_logistic_slope() -> None:
     np.testing.assert_allclose(LOSS.slope(z, LOSS.attach(sign, norms)), expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("clip", [0.1, 0.5, 0.6, 0.9, 3.0])
-def test_rows_of_one_norm_have_a_capped_logistic_loss(clip: float) -> None:
-    z, sign, _ = sample()
-    loss, norms = CalibratedLogistic(clip=clip), np.ones(len(z))
-    part = min(1.0, 2.0 * clip)
-    same: Loss = Logistic() if clip > 1.0 else CappedLogistic(cap=max(clip, 0.5))
-    y = loss.attach(sign, norms)
-    for mine, other in zip(
-        (loss.value(z, y), loss.slope(z, y)),
-        (same.value(z, sign), same.slope(z, sign)),
-        strict=True,
-    ):
-        np.testing.assert_allclose(mine, part * other, rtol=1e-12, atol=1e-15)
-    away = (
-        np.abs(np.abs(z) - (0.0 if clip <= 0.5 else math.log(max(clip, 0.5) / abs(1 - clip))))
-        > 1e-6
-    )
-    np.testing.assert_allclose(
-        loss.curvature(z, y)[away], part * same.curvature(z, sign)[away], rtol=1e-12, atol=1e-15
-    )
-
-
-@pytest.mark.parametrize("loss", [LOSS, FLAT])
 @pytest.mark.parametrize("norm", NORMS)
-def test_value_slope_and_curvature_belong_together(norm: float, loss: CalibratedLogistic) -> None:
+def test_value_slope_and_curvature_belong_together(norm: float) -> None:
+    loss = LOSS
     y = loss.attach(np.ones(1), np.array([norm]))
 
     def at(method: str, z: float) -> float:
@@ -69,35 +46,12 @@ def test_value_slope_and_curvature_belong_together(norm: float, loss: Calibrated
 
     cap = abs(float(y[0]))
     joints = [0.0] if cap <= 0.5 else [s * math.log(cap / (1 - cap)) for s in (-1, 1) if cap < 1]
-    # Where raised slopes fall below their size at 0, whichever piece they are in.
-    ends = math.log(2 * math.exp(loss.flat) - 1), loss.flat + math.log(min(2.0, max(1.0, 2 * cap)))
-    joints += [0.0, *ends] if loss.flat else []
     for method, whole in (("slope", "value"), ("curvature", "slope")):
         area, _ = quad(lambda z, m=method: at(m, z), -6.0, 5.0, points=joints or None)
         assert area == pytest.approx(at(whole, 5.0) - at(whole, -6.0), rel=1e-9)
     grid = np.linspace(-50.0, 50.0, 4001)
     assert (loss.curvature(grid, np.repeat(y, 4001)) >= 0.0).all()
     assert (np.diff(loss.slope(grid, np.repeat(y, 4001))) >= 0.0).all()
-
-
-def test_slopes_of_right_rows_are_raised_up_to_their_size_at_zero() -> None:
-    z, sign, norms = sample()
-    y, plain = FLAT.attach(sign, norms), LOSS.slope(z, FLAT.attach(sign, norms))
-    right, start = sign * z > 0.0, np.abs(LOSS.slope(np.zeros(len(z)), y))
-    expected = np.where(right, np.minimum(start, math.exp(0.5) * np.abs(plain)), np.abs(plain))
-    np.testing.assert_allclose(FLAT.slope(z, y), -sign * expected, rtol=1e-14)
-    # The same to the last bit where nothing is flat.
-    none = CalibratedLogistic(clip=0.3, flat=1e-300)
-    assert (none.slope(z, y) == plain).all()
-
-
-def test_a_flat_part_overstates_every_logit_by_its_length() -> None:
-    """For rows as long as the bound, whichever way the logit points."""
-    logits = np.array([-3.0, -0.7, 0.2, 1.5])
-    there = logits + np.sign(logits) * FLAT.flat
-    up, down = (FLAT.attach(np.full(4, s), np.ones(4)) for s in (1.0, -1.0))
-    pull = expit(logits) * FLAT.slope(there, up) + expit(-logits) * FLAT.slope(there, down)
-    assert np.abs(pull).max() < 1e-15
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -115,9 +69,9 @@ def test_the_expected_loss_is_least_at_the_logit(norm: float) -> None:
         assert np.abs(pull(Clipped(loss=Logistic(), clip=0.3))).max() > 1e-3
 
 
-@pytest.mark.parametrize("loss", [LOSS, FLAT])
-def test_no_gradient_exceeds_the_clip(loss: CalibratedLogistic) -> None:
+def test_no_gradient_exceeds_the_clip() -> None:
     """In exact arithmetic: slope times norm is at most the clip."""
+    loss = LOSS
     z, sign, _ = sample(2000, 3)
     norms = np.random.default_rng(4).uniform(1e-3, 1.0, 2000)
     y = loss.attach(sign, norms)
@@ -127,11 +81,10 @@ def test_no_gradient_exceeds_the_clip(loss: CalibratedLogistic) -> None:
     assert (np.abs(loss.slope(np.full(2000, -40.0) * sign, y)) == np.minimum(np.abs(y), 1.0)).all()
 
 
-@pytest.mark.parametrize("flat", [0.0, 0.02, 0.5, 3.0])
 @pytest.mark.parametrize("clip", [0.05, 0.3, 0.49, 0.5, 0.51, 0.6, 0.75, 0.9, 1.5])
-def test_terms_hold_for_every_row_and_no_smaller_ones_do(clip: float, flat: float) -> None:
+def test_terms_hold_for_every_row_and_no_smaller_ones_do(clip: float) -> None:
     """By brute force: differences of the slope, at the joint of every norm and around."""
-    loss = CalibratedLogistic(clip=clip, flat=flat)
+    loss = CalibratedLogistic(clip=clip)
     terms = loss.terms(row_norm=2.0, label=1.0, reach=math.inf, weight=3.0)
     assert terms.lipschitz == 3.0 * min(clip, 2.0)
     assert terms.trace == terms.smoothness
@@ -147,9 +100,7 @@ def test_terms_hold_for_every_row_and_no_smaller_ones_do(clip: float, flat: floa
         assert (3.0 * norms * np.abs(slope)).max() <= terms.lipschitz
         most = max(most, float((3.0 * norms**2 * (other - slope)).max()) / 1e-4)
         assert (3.0 * norms**2 * loss.curvature(z, y)).max() <= terms.smoothness
-    # A flat part is given the same constant whatever its length; the longest comes close to it.
-    least = 0.99 if flat == 0.0 else 0.9 if flat == 3.0 else 0.45
-    assert least * terms.smoothness <= most <= terms.smoothness * (1.0 + 1e-9)
+    assert 0.99 * terms.smoothness <= most <= terms.smoothness * (1.0 + 1e-9)
 
 
 def test_slopes_round_as_little_as_certificates_assume() -> None:
@@ -163,8 +114,8 @@ def test_slopes_round_as_little_as_certificates_assume() -> None:
             assert abs(mpmath.mpf(float(got)) + mpmath.sign(b) * size) <= allowed
 
 
-@pytest.mark.parametrize("loss", [LOSS, FLAT])
-def test_compiled_slopes_and_sums_are_the_same(loss: CalibratedLogistic) -> None:
+def test_compiled_slopes_and_sums_are_the_same() -> None:
+    loss = LOSS
     z, sign, norms = sample(600, 6)
     y = loss.attach(sign, norms)
     slope, parameters = loss.scalar_slope()
@@ -184,9 +135,6 @@ def test_compiled_slopes_and_sums_are_the_same(loss: CalibratedLogistic) -> None
 def test_a_bad_parameter_is_named() -> None:
     with pytest.raises(InvalidParameter, match="clip"):
         CalibratedLogistic(clip=0.0)
-    for flat in (-0.1, 101.0, math.nan):
-        with pytest.raises(InvalidParameter, match="flat"):
-            CalibratedLogistic(clip=0.3, flat=flat)
 
 
 @pytest.mark.parametrize("clip", [0.55, 0.6, 0.7])
@@ -196,14 +144,3 @@ def test_terms_cover_caps_and_norms_that_were_rounded(clip: float) -> None:
     for norm in (1.0, 1.0 + 2.0**-40):
         cap = abs(Fraction(float(loss.attach(np.ones(1), np.array([norm]))[0])))
         assert Fraction(terms.smoothness) >= Fraction(norm) ** 2 * (1 - cap)
-
-
-@pytest.mark.parametrize("flat", [0.5, 3.0])
-def test_curvature_near_a_flat_part_is_at_most_the_bend(flat: float) -> None:
-    loss = CalibratedLogistic(clip=0.3, flat=flat)
-    z, sign, norms = sample()
-    y = loss.attach(sign, norms)
-    for slack in (0.0, 0.1, 2.0):
-        bend = loss.bend(z, y, np.full(len(z), slack))
-        for part in np.linspace(-1.0, 1.0, 9):
-            assert (loss.curvature(z + part * slack, y) <= bend * (1 + 1e-12)).all()

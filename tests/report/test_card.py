@@ -163,7 +163,7 @@ def test_models_that_stopped_early_have_a_card(metric, met):
     y = (X[:, 0] > 0.5).astype(int) if met else rng.integers(0, 2, 2000)
     model = AccuracyFirst(
         PrivateLogisticRegression(bounds=Bounds(features=(0, 1), classes=(0, 1))),
-        target=0.1,
+        max_error=0.1,
         metric=metric,
         max_epsilon=8.0,
         method="noise-reduction",

@@ -134,7 +134,7 @@ class Certificate:
         if top <= self.least:
             raise BudgetTooSmall(
                 f"No data has a certificate below epsilon = {self.least:.3g}, and max_epsilon = "
-                f"{top:g}. Raise max_epsilon or allow a larger target."
+                f"{top:g}. Raise max_epsilon or allow a larger max_error."
             )
         ratio = (top / self.least) ** (1 / (self.count - 1))
         levels = geometric_levels(top, ratio=ratio, count=self.count)

@@ -84,8 +84,8 @@ class Doubling:
         if self.query.level <= 0:
             # privacy: a test of such a target would seem to cost less than nothing.
             raise InvalidParameter(
-                "target is too small: the minimum it is measured from is known less exactly. Allow "
-                "a larger target."
+                "max_error is too small: the minimum it is measured from is known less exactly. "
+                "Allow a larger one."
             )
 
     @cached_property

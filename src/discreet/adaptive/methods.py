@@ -119,15 +119,33 @@ def check_options(
         )
 
 
+def idle_error(task: Task, metric: str) -> float:
+    """Return the most error that one answer for all rows leaves, whatever the data.
+
+    For an error rate that is the better of two answers, for a loss and its excess the answer
+    of weights of zero. On the data at hand it may be much less, which is not public.
+
+    >>> from discreet.problem import Problem
+    >>> from discreet.losses import Logistic
+    >>> from discreet.bounds import Bounds
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=3, n_rows=1000)
+    >>> task = Task(problem=problem, strength=5.0)
+    >>> idle_error(task, "error-rate"), round(idle_error(task, "loss"), 3)
+    (0.5, 0.693)
+    """
+    if metric == "error-rate":
+        return 0.5
+    loss, label = inner_loss(task.problem.loss), task.problem.bounding.label_bound
+    return float(loss.value(np.zeros(2), np.array([-label, label])).max())
+
+
 def _check_target(task: Task, metric: str, target: float) -> None:
     """Refuse a target that every data set meets with no model at all."""
-    loss, label = inner_loss(task.problem.loss), task.problem.bounding.label_bound
-    ends = np.array([-label, label])
-    # Of a mean loss, and so of its excess; half of the rows are right by guessing.
-    idle = 0.5 if metric == "error-rate" else float(loss.value(np.zeros(2), ends).max())
+    idle = idle_error(task, metric)
     if target >= idle:
         raise InvalidParameter(
-            f"target is the error that may remain, here {metric}, and weights of zero leave at "
+            f"max_error is the error that may remain, here {metric}, and weights of zero leave at "
             f"most {idle:.3g} whatever the data. Got {target:g}; ask for less."
         )
 
@@ -166,7 +184,7 @@ def _untested(
     least = min(plan.reserved[0] for plan in plans)
     raise BudgetTooSmall(
         f"The target needs epsilon = {least:.3g} by public facts, more than max_epsilon = "
-        f"{cap:g}. Raise max_epsilon, allow a larger target, or {other}, which may stop early "
+        f"{cap:g}. Raise max_epsilon, allow a larger max_error, or {other}, which may stop early "
         "where the data allows it."
     )
 
@@ -205,7 +223,7 @@ def _tested(
     if plan.test_epsilon >= cap:
         raise BudgetTooSmall(
             f"Testing alone costs epsilon = {plan.test_epsilon:.3g}, but max_epsilon = {cap:g}. "
-            "Raise max_epsilon or margin, or allow a larger target."
+            "Raise max_epsilon or margin, or allow a larger max_error."
         )
     if plan.validation:
         return plan

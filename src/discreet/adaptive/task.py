@@ -14,7 +14,6 @@ from discreet.checks import integer, positive
 from discreet.data import Rows, gamma
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import (
-    CappedLogistic,
     Huber,
     HuberisedHinge,
     Logistic,
@@ -26,7 +25,7 @@ from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
 from discreet.solvers.minimize import minimise
 
-_LOSSES = (Squared, Logistic, CappedLogistic, HuberisedHinge, Huber, SmoothedQuantile)
+_LOSSES = (Squared, Logistic, HuberisedHinge, Huber, SmoothedQuantile)
 _LOGISTIC = float(lambertw(math.exp(-1.0)).real)  # sup of -m f'(m) for the logistic loss
 
 

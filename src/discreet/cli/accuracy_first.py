@@ -1,4 +1,4 @@
-"""``discreet accuracy-first``: name the accuracy, spend as little privacy as reaches it."""
+"""``discreet accuracy-first``: name the error that may remain, spend the least privacy."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "th
 _EPILOG = """\
 examples:
   discreet accuracy-first data.csv --target income --schema schema.toml \\
-      --accuracy 0.05 --max-epsilon 2 --out model.json --plot path.png
+      --max-error 0.05 --max-epsilon 2 --out model.json --plot path.png
   discreet accuracy-first data.csv --target income --schema schema.toml \\
-      --metric error-rate --accuracy 0.2 --max-epsilon 1 --out model.json
+      --metric error-rate --max-error 0.2 --max-epsilon 1 --out model.json
 
 excess-risk   how far the mean ridge objective may be above its minimum
 loss          the mean loss itself, tested on the data
 error-rate    the share of rows classified wrongly, tested on the data
+
+an error rate that is no smaller than the share of the rarer class is met by a model that
+gives all rows the same answer. Know a public share, and ask for less.
 
 losses are in the scaled domain: features and labels in [-1, 1]. The cap is
 reserved before the file is read; what is spent is known after the run and is
@@ -50,24 +53,24 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "accuracy-first",
-        help="meet an accuracy target with the least privacy loss",
-        description="Fit a private model that meets an accuracy target, at the least epsilon.",
+        help="reach a named error with the least privacy loss",
+        description="Fit a private model with at most a named error, at the least epsilon.",
         epilog=_EPILOG,
     )
     parser.add_argument("data", type=Path, help="CSV file with a header line")
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
     parser.add_argument(
-        "--accuracy",
+        "--max-error",
         type=float,
         required=True,
-        help="error that --metric may have at most; smaller is better",
+        help="error that may remain, by --metric; smaller is harder",
     )
     parser.add_argument(
         "--metric",
         choices=METRICS,
         default="excess-risk",
-        help="what --accuracy is about, see below (default: %(default)s)",
+        help="which error --max-error is about, see below (default: %(default)s)",
     )
     parser.add_argument("--max-epsilon", type=float, required=True, help="cap that is reserved")
     parser.add_argument(
@@ -77,7 +80,7 @@ def add(verbs: Any) -> None:
         "--confidence",
         type=float,
         default=0.9,
-        help="probability that a written model meets --accuracy (default: %(default)g)",
+        help="probability that a written model meets --max-error (default: %(default)g)",
     )
     parser.add_argument(
         "--method", choices=METHODS, default="auto", help="how to stop; default: the cheapest"
@@ -113,7 +116,7 @@ def run(args: argparse.Namespace) -> None:
     from discreet.cli.cautions import cautions
     from discreet.report import card_text
 
-    positive("--accuracy", args.accuracy)
+    positive("--max-error", args.max_error)
     between("--confidence", args.confidence, 0, 1)
     if args.validation is not None:
         between("--validation", args.validation, 0, 1)
@@ -141,7 +144,7 @@ def run(args: argparse.Namespace) -> None:
     )
     model = AccuracyFirst(
         inner,
-        target=args.accuracy,
+        max_error=args.max_error,
         metric=args.metric,
         max_epsilon=args.max_epsilon,
         confidence=args.confidence,
@@ -189,7 +192,8 @@ def run(args: argparse.Namespace) -> None:
             else "the target was not met, so no model was written"
         )
         raise NotCertified(
-            f"{what}; what was spent stays spent. Allow a larger --accuracy or raise --max-epsilon."
+            f"{what}; what was spent stays spent. Allow a larger --max-error or raise "
+            "--max-epsilon."
         )
 
 
@@ -211,7 +215,7 @@ def check_model(model: Any, bounds: Bounds) -> None:
     task = model._tasks(model.estimator, bounds, len(bounds.features or ()), 1)[-1]
     check_options(
         task,
-        target=model.target,
+        target=model.max_error,
         metric=model.metric,
         method=model.method,
         validation=model.validation,
@@ -227,7 +231,7 @@ def _write(path: Path, model: Any, schema: Schema, target: str) -> None:
 
 _OPTIONS = {
     "max_epsilon": "--max-epsilon",
-    "target": "--accuracy",
+    "max_error": "--max-error",
     "confidence": "--confidence",
     "delta": "--delta",
     "validation": "--validation",
@@ -288,8 +292,10 @@ def path_plot(path: Path, model: Any) -> None:
             ha="right" if right else "left", fontweight="bold", color="#1f5fa8",
         )  # fmt: skip
     if certified:
-        axes.axhline(model.target, color="#444444", ls="--", lw=1.2)
-        axes.text(spent[0], model.target, f"target {model.target:g}", va="bottom", color="#444444")
+        axes.axhline(model.max_error, color="#444444", ls="--", lw=1.2)
+        axes.text(
+            spent[0], model.max_error, f"target {model.max_error:g}", va="bottom", color="#444444"
+        )
         axes.set_yscale("log")
         axes.set_ylabel(f"certified {model.metric}")
     else:

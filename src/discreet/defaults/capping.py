@@ -41,7 +41,6 @@ def capped(
     least: float = LEAST,
     enough: float = 2 * ENOUGH_ROWS,
     power: int = 1,
-    flat: float = 0.0,
 ) -> Problem | None:
     """Return the logistic problem with capped gradients, or None where rows are plenty.
 
@@ -61,8 +60,6 @@ def capped(
         Rows against noise where it is ``MOST``.
     power
         How it rises with rows against noise.
-    flat
-        Margin up to which slopes stay full.
 
     Examples
     --------
@@ -80,7 +77,7 @@ def capped(
     if problem.n_rows is None or ratio > PLENTY_OF_ROWS:
         return None
     part = least + (MOST - least) * min(1.0, ratio / enough) ** power
-    return replace(problem, loss=CalibratedLogistic(clip=part * problem.row_norm, flat=flat))
+    return replace(problem, loss=CalibratedLogistic(clip=part * problem.row_norm))
 
 
 def capped_objective(

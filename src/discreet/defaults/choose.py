@@ -21,7 +21,7 @@ inside the objective and not the noise on the output. So output perturbation
 serves only where objective perturbation cannot.
 """
 
-SAMPLED = ("exponential-sampling", "localization")
+SAMPLED = ("exponential-sampling",)
 """What ``"auto"`` also weighs for pure privacy where objective perturbation cannot serve.
 
 The bounds of sampling are nearly attained on any data, those of objective

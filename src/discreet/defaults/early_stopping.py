@@ -10,14 +10,10 @@ far as thousands, and batches make them cheap on many rows.
 
 Where rows are few indeed, how long the weights should be is fitted once more,
 along their direction (:mod:`discreet.algorithms.gradient.line_search`), for a part of the
-budget that falls with the number of weights. Since only the direction of the
-descent is kept then, its slopes may stay full up to a margin of ``FLAT``: noise
-then hides less of it. That bends the direction a little, and less the more
-weights there are, so it fades where noise is small for each weight; and it would
-overstate an intercept against the other weights, so there must be none. With
-more rows the length found is right, unless classes nearly separate: these want
-longer weights than a short descent gives. So a few looks change the length where
-that is clear, and only there.
+budget that falls with the number of weights. With more rows the length found is
+right, unless classes nearly separate: these want longer weights than a short
+descent gives. So a few looks change the length where that is clear, and only
+there.
 
 The longer the descent, the farther noise moves every weight on the way, and
 with it the margins; weights that fit such margins on average are too long. The
@@ -58,12 +54,6 @@ SEEN = 2.0
 
 FEW_ROWS = 400.0
 """Rows against noise below which the length is fitted and weak directions are left alone."""
-
-FLAT = 0.5
-"""Margin up to which slopes stay full there; the reach is longer by the same part."""
-
-FADES = 8.0
-"""Rows against noise, for each weight, from which on they do so less."""
 
 COLUMNS = 0.08
 """The same as ``REACH`` for each weight there is, where rows are not few."""
@@ -114,14 +104,12 @@ def early_stopping(
         return None
     ratio = rows_against_noise(problem, budget)
     few = ratio < FEW_ROWS
-    flat = FLAT * min(1.0, FADES * p / ratio) ** 4 if few and problem.intercept == 0.0 else 0.0
-    surrogate = capped(problem, budget, flat=flat)
+    surrogate = capped(problem, budget)
     if surrogate is None:
         return None
     root = math.sqrt(p)
     usual = max(REACH * root, NORM * min(1.0, math.sqrt(DROWNED / ratio)))
     usual *= min(1.0, math.sqrt(ratio / root / SEEN))
-    usual *= 1.0 + flat
     guess = usual if few else max(usual, COLUMNS * p * root)
     if norm_guess is not None:
         guess = positive("norm_guess", norm_guess) * norm

@@ -1,4 +1,4 @@
-"""AccuracyFirst: name the accuracy, spend as little privacy as reaches it."""
+"""AccuracyFirst: name the error that may remain, spend as little privacy as reaches it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.accounting import Guarantee
 from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.bounds import Array, Bounds
-from discreet.checks import between, usable_epsilon, weight_count
+from discreet.checks import between, positive, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.base import LABELS_PUBLIC, assuming, warn_of_classes
@@ -32,6 +32,33 @@ DEFAULT_STRENGTH = 0.005
 METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
 """How a summary calls what the target is about."""
 
+ALIKE = (
+    " The model answers the same for every row within the bounds: it may have learnt nothing from "
+    "the features. Ask for an error below that of the one answer."
+)
+"""What a summary adds where the released weights say so."""
+
+
+def answers_alike(bounds: Bounds, coef: Array, intercept: Array) -> bool:
+    """Return whether the scores of all rows within the bounds have one sign.
+
+    It depends on released and public values only, so it costs nothing. Rows that are cut to
+    the row norm stay within the ranges.
+
+    >>> answers_alike(Bounds(row_norm=1.0), np.array([0.3, 0.4]), 0.6)
+    True
+    >>> answers_alike(Bounds(features=(0, 10)), np.array([0.3, -0.4]), -2.0)
+    False
+    """
+    coef, constant = np.ravel(coef), float(np.ravel(intercept)[0])
+    spans = []
+    if bounds.row_norm is not None and bounds.features is None:
+        spans.append(bounds.row_norm * np.array([-1.0, 1.0]) * np.linalg.norm(coef))
+    if bounds.features is not None:
+        ends = coef[:, None] * np.asarray(bounds.features, dtype=np.float64).reshape(-1, 2)
+        spans.append(np.array([ends.min(axis=1).sum(), ends.max(axis=1).sum()]))
+    return any(constant + low > 0.0 or constant + high <= 0.0 for low, high in spans)
+
 
 class Attempted:
     """What a run leaves behind."""
@@ -46,9 +73,9 @@ class Attempted:
 
 
 class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
-    """The least privacy loss at which an estimator meets an accuracy target.
+    """The least privacy loss at which an estimator has at most a named error.
 
-    The target belongs to the estimator's ridge objective in the scaled domain
+    This error, the target, belongs to the estimator's ridge objective in the scaled domain
     (features and labels in [-1, 1], half squared residuals), per row. If no
     level up to the cap meets it, ``status_`` says ``"not-met"`` and
     ``guarantee_`` what the attempt cost; by default no model is released.
@@ -62,11 +89,15 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         not. Without a strength of its own 0.005 per row is used, times the squared
         row norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights
         over ``max_epsilon``, for all rows, unless tests would then cost too much.
-    target
-        ``"excess-risk"``: how far the objective may be above its minimum.
-        ``"loss"``: mean loss. ``"error-rate"``: share of rows classified wrongly.
+    max_error
+        The error that may remain; smaller is harder. By ``metric``, it is how far the
+        objective may be above its minimum (``"excess-risk"``), the mean loss
+        (``"loss"``) or the share of rows classified wrongly (``"error-rate"``).
+        One answer for all rows has an error rate of the share of the other class, so
+        a larger ``max_error`` asks for nothing; ``summary_`` says so where the released
+        model answers all rows alike.
     metric
-        What the target is about.
+        Which error is meant.
     max_epsilon
         The most that may be spent. It is reserved before the data is read.
     confidence
@@ -105,7 +136,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     >>> from discreet import AccuracyFirst, Bounds, PrivateRidge
     >>> X = np.linspace(-1, 1, 20000).reshape(-1, 1)
     >>> ridge = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)))
-    >>> model = AccuracyFirst(ridge, target=0.01, max_epsilon=1.0, random_state=0)
+    >>> model = AccuracyFirst(ridge, max_error=0.01, max_epsilon=1.0, random_state=0)
     >>> model.fit(X, X.ravel() / 2).status_
     'met'
     >>> print(model.summary_)
@@ -113,7 +144,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     """
 
     estimator: LinearModel = field(kw_only=False)
-    target: float = 0.05
+    max_error: float = 0.05
     metric: str = "excess-risk"
     max_epsilon: float = 2.0
     confidence: float = 0.9
@@ -209,7 +240,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     def _plan(self, task: Task) -> AccuracyPlan:
         return choose(
             task,
-            target=self.target,
+            target=positive("max_error", self.max_error),
             metric=self.metric,
             max_epsilon=self.max_epsilon,
             failure=1 - between("confidence", self.confidence, 0, 1),
@@ -269,6 +300,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             inner.guarantee_ = self.guarantee_
             self.estimator_ = inner
         self.summary_ = self._summary(outcome, plan.reserved[0])
+        met = self.status_ == "met" and inner._labels == "classes"
+        if met and answers_alike(bounds, inner.coef_, inner.intercept_):
+            self.summary_ += ALIKE
         return self
 
     def _run(self, plan: AccuracyPlan, X: Any, y: Any, random: Randomness, watch: Watch) -> Outcome:
@@ -287,7 +321,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         return plan.run(parts[0], random, validation=parts[1], release_last=last, watch=watch)
 
     def _summary(self, outcome: Outcome, reserved: float) -> str:
-        spent, what = outcome.guarantee.epsilon, f"{METRICS[self.metric]} {self.target:g}"
+        spent, what = outcome.guarantee.epsilon, f"{METRICS[self.metric]} {self.max_error:g}"
         if outcome.status == "met":
             return (
                 f"Meets {what} (confidence {100 * self.confidence:g}%) at epsilon {spent:.3g}, of "
@@ -307,9 +341,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         check_is_fitted(self, "status_")
         if self.outcome_.weights is None:
             raise NotCertified(
-                "The target was not met, so there is no model; what was spent stays spent. Allow a "
-                "larger target or raise max_epsilon. If alpha or C was given, this ridge may miss "
-                "the target at any epsilon; a weaker one, or none, may not."
+                "The target was not met, so there is no model; what was spent stays spent. Allow "
+                "a larger max_error or raise max_epsilon. If alpha or C was given, this ridge may "
+                "miss the target at any epsilon; a weaker one, or none, may not."
             )
         return self.estimator_
 

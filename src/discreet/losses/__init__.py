@@ -3,7 +3,6 @@
 from discreet.losses.absolute import Absolute
 from discreet.losses.base import Loss, Regularity
 from discreet.losses.calibrated_logistic import CalibratedLogistic
-from discreet.losses.capped_logistic import CappedLogistic
 from discreet.losses.clipped import Clipped
 from discreet.losses.distance import EuclideanDistance
 from discreet.losses.hinge import Hinge, HuberisedHinge
@@ -19,7 +18,6 @@ LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
         Logistic(),
-        CappedLogistic(),
         HuberisedHinge(),
         Hinge(),
         Squared(),
@@ -39,7 +37,6 @@ __all__ = [
     "LOSSES",
     "Absolute",
     "CalibratedLogistic",
-    "CappedLogistic",
     "Clipped",
     "EuclideanDistance",
     "Hinge",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,26 +10,19 @@ from scipy.special import expit, logit
 
 from discreet.accounting.terms import LossTerms
 from discreet.bounds import Array, unit_roundoff
-from discreet.checks import nonnegative, positive
-from discreet.errors import InvalidParameter
+from discreet.checks import positive
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.logistic import far_bend
 from discreet.losses.scalar import ScalarSlope, exp
 
-MOST_FLAT = 100.0
-"""Longest flat part: no slope falls before it."""
 
-
-def _slope(z: float, y: float, raised: float) -> float:
+def _slope(z: float, y: float) -> float:
     sign = 1.0 if y > 0.0 else -1.0
     m, cap = sign * z, abs(y)
     small: float = exp(-abs(m))
     most = 1.0 / (1.0 + small)
     size = (small if m > 0.0 else 1.0) * (cap if cap < most else most)
-    level = 0.5 if m > 0.0 else most
-    level = cap if cap < level else level
-    size = raised * size
-    return -sign * (size if size < level else level)
+    return -sign * size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +33,9 @@ class CalibratedLogistic(Loss):
     logistic one times ``min(1, B (1 + exp(-|z|)))``, so at margin ``m = y z`` it is
     at most ``B``, or ``B exp(-m)`` for ``m > 0``. The weight is the same for both
     labels, so the minimiser of the expected loss is the logit of the class
-    probability. :class:`CappedLogistic` has one cap for all rows; here short
-    rows keep more of their loss, and below ``clip`` all of it. A ``clip`` below half
-    the row norm makes the gradients of long and short rows more alike.
-
-    With ``flat`` above 0, slopes of rows on the right side are ``exp(flat)`` times as large, up
-    to their size at margin 0, so they stay full up to a margin of about ``flat``. Noise of the
-    same size then hides less of the direction of the weights, and logits are overstated, small
-    ones most: right where the length is fitted anew (see ``line_search``).
+    probability. Short rows keep more of their loss, and below ``clip`` all of it. A
+    ``clip`` below half the row norm makes the gradients of long and short rows more
+    alike.
 
     Labels carry the cap as their size; see :meth:`attach`.
 
@@ -56,8 +43,6 @@ class CalibratedLogistic(Loss):
     ----------
     clip
         Largest norm of one row's gradient.
-    flat
-        Margin up to which rows on the right side count in full; 0 keeps logits calibrated.
 
     Examples
     --------
@@ -65,23 +50,15 @@ class CalibratedLogistic(Loss):
     >>> y = loss.attach(np.ones(3), np.array([1.0, 0.7, 0.4]))
     >>> loss.slope(np.array([-3.0, -3.0, -3.0]), y).round(4)
     array([-0.5   , -0.7143, -0.9526])
-    >>> CalibratedLogistic(clip=0.5, flat=1.0).slope(np.array([1.0, 2.0]), np.full(2, 0.5)).round(4)
-    array([-0.5   , -0.1839])
     """
 
     name: ClassVar[str] = "calibrated-logistic"
     target: ClassVar[Target] = "sign"
 
     clip: float
-    flat: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clip", positive("clip", self.clip))
-        object.__setattr__(self, "flat", nonnegative("flat", self.flat))
-        if self.flat > MOST_FLAT:
-            raise InvalidParameter(
-                f"flat must be at most {MOST_FLAT:g}. Got {self.flat!r} instead."
-            )
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return ``y`` times the cap; ``norms`` must not be below the true row norms.
@@ -95,14 +72,7 @@ class CalibratedLogistic(Loss):
 
     def value(self, z: Array, y: Array) -> Array:
         m, part, c, t = self._pieces(z, y)
-        if self.flat == 0.0:
-            return part * _capped(m, c, t)
-        # The integral of the slope, piece by piece.
-        knot = self._knot(c, t)
-        beyond = _capped(knot, c, t) - _capped(np.maximum(m, knot), c, t)
-        straight = np.clip(m, 0.0, knot) / 2.0
-        before = _capped(np.minimum(m, 0.0), c, t)
-        return part * (before - straight - math.exp(self.flat) * beyond)
+        return part * _capped(m, c, t)
 
     def slope(self, z: Array, y: Array) -> Array:
         # As in _slope, one exponential for everything.
@@ -111,25 +81,19 @@ class CalibratedLogistic(Loss):
         most = 1.0 / (1.0 + small)
         size = np.minimum(cap, most)
         size = np.where(right, small * size, size)
-        if self.flat > 0.0:
-            level = np.minimum(cap, np.where(right, 0.5, most))
-            size = np.minimum(level, math.exp(self.flat) * size)
         return -sign * size
 
     def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
-        return _slope, (math.exp(self.flat),)
+        return _slope, ()
 
     def curvature(self, z: Array, y: Array) -> Array:
         m, part, c, t = self._pieces(z, y)
         right = c * np.exp(-np.maximum(m, t))
         middle = np.where(m > t, right, expit(m) * expit(-m))
-        if self.flat > 0.0:
-            raised = np.where(m > self._knot(c, t), math.exp(self.flat) * middle, 0.0)
-            middle = np.where(m > 0.0, raised, middle)
         return part * np.where(m < -t, 0.0, middle)
 
     def bend(self, z: Array, y: Array, slack: Array) -> Array:
-        return far_bend(z, slack + self.flat, 0.5)
+        return far_bend(z, slack, 0.5)
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
         return scalar_regularity(slopes=(1.0, 1.0), smoothness=0.5, one_signed=True)
@@ -142,8 +106,7 @@ class CalibratedLogistic(Loss):
         # privacy: a row of norm r and cap B has at most r^2 times the curvature B for B < 1/2 and
         # max(1/4, 1 - B) otherwise. With B = clip / r that grows with r, so the longest row has
         # the most; the last factor makes up for the rounding of norms and caps.
-        # Beyond a flat part the curvature is at most the slope there, which is at most 1/2.
-        most = cap if cap < 0.5 else max(0.25, 1.0 - cap) if self.flat == 0.0 else 0.5
+        most = cap if cap < 0.5 else max(0.25, 1.0 - cap)
         most *= positive("weight", weight) * row_norm**2 * (1.0 + 2.0**-20)
         terms = self._terms(row_norm, label, reach, weight, self.clip)
         return replace(terms, smoothness=most, trace=most)
@@ -155,11 +118,6 @@ class CalibratedLogistic(Loss):
         # Beyond a margin of -36 the logistic slope is 1 to the last bit.
         c = np.clip(cap, 0.5, 1.0 - 2.0**-52)
         return np.sign(y) * z, np.minimum(1.0, 2.0 * cap), c, logit(c)
-
-    def _knot(self, c: Array, t: Array) -> Array:
-        """Return the margin where the flat part ends: raised slopes are 1/2 there."""
-        inner = math.log(2.0 * math.exp(self.flat) - 1.0)
-        return np.where(inner <= t, inner, self.flat + np.log(2.0 * c))
 
 
 def _capped(m: Array, c: Array, t: Array) -> Array:

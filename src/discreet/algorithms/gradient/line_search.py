@@ -26,7 +26,7 @@ from discreet.checks import integer
 from discreet.data import Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
-from discreet.losses import CalibratedLogistic, CappedLogistic, Logistic
+from discreet.losses import CalibratedLogistic, Logistic
 from discreet.mechanisms.batches import Sampler
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
 from discreet.noise import Randomness
@@ -35,7 +35,7 @@ from discreet.problem import Problem
 if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradient
 
-LOGITS = (Logistic, CappedLogistic, CalibratedLogistic)
+LOGITS = (Logistic, CalibratedLogistic)
 """Losses of which the length of the weights can be fitted: they estimate a logit."""
 
 ROUNDS = 8

@@ -21,7 +21,11 @@ model has next to none of them, so with more than noise explains it is wrong, wh
 the clip cuts would count, and the length is left alone. The other looks are
 compared with what Gaussian projections, of unknown spread, and labels that follow
 the logistic model would give. The length is where the derivative then vanishes on
-average.
+average. Rows may be far narrower along the weights than they are long: columns that
+hardly vary beside an intercept, say. Long weights then have short margins, and the
+loss turns within a small part of the length, so that all spreads down to such rows
+are held possible. What looks at one place say of another is a guess, so the last look
+may take the length back, but carries it no further than where it was itself.
 """
 
 from __future__ import annotations
@@ -60,7 +64,7 @@ KEPT = 0.98
 
 _WRONG = np.linspace(0.02, 0.48, 24)[:, None]
 _TRIED = np.geomspace(SHORTEST, LONGEST, 200)
-_SPREADS = np.exp(np.linspace(-1.5, 1.5, 13))[:, None]
+_SPREADS = np.exp(np.linspace(-6.0, 1.5, 31))[:, None]
 _FACTORS = np.exp(np.linspace(-0.3, 2.1, 97))
 _FOUND = int(np.argmin(np.abs(np.log(_FACTORS))))
 _DEVIATIONS = np.geomspace(1e-4, 8.0, 300)
@@ -109,6 +113,7 @@ class Cautious:
     def __init__(self, length: Length, size: float) -> None:
         self.loss, self.length = Logistic(), size
         self._clip = self.clip(length)
+        self._found, self._left = size, length.rounds
         self._doubts = math.ceil(DOUBTS * length.rounds)
         self._wrong = self._counted = 0.0
         problem = length.problem
@@ -119,7 +124,7 @@ class Cautious:
         self._slopes = self._spreads * _slope(self._spreads * self._lengths)
         prior = np.full(_FACTORS.size, (1.0 - KEPT) / _FACTORS.size)
         prior[_FOUND] += KEPT
-        # Spreads are two thirds either way of one over the root of the number of weights.
+        # Most often spreads are about one over the root of the number of weights.
         self._evidence = np.log(prior) - np.log(_SPREADS) ** 2 / (2.0 * 0.6**2)
 
     @staticmethod
@@ -139,6 +144,7 @@ class Cautious:
 
     def see(self, derivative: float, looks: int) -> None:
         """Take in the mean of several looks at the present length."""
+        self._left -= 1
         if self._doubts:
             self._wrong += looks * derivative
             self._counted += looks
@@ -153,7 +159,9 @@ class Cautious:
         chance /= chance.sum()
         rise = chance.sum(axis=1) @ self._slopes
         root = np.interp(float(np.sum(chance * self._slopes)), rise, np.log(self._lengths))
-        self.length = math.exp(float(root))
+        moved, before = float(root) - math.log(self._found), math.log(self.length / self._found)
+        if self._left > 0 or abs(moved) < abs(before):
+            self.length = self._found * math.exp(moved)
 
 
 def _rows(length: Length) -> int:

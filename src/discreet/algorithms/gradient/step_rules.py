@@ -179,14 +179,19 @@ class Rule(ABC):
         return None
 
 
+def _matching(facts: Facts, unit: float) -> float:
+    """Return the number of steps at which noise of this unit is as large as the gradient."""
+    ratio = facts.n_rows * facts.lipschitz / math.sqrt(unit)
+    return float(ratio ** (2 / facts.growth))
+
+
 class Lipschitz(Rule):
     """For any convex loss of bounded slope."""
 
     name = "lipschitz"
 
     def steps(self, facts: Facts) -> float:
-        ratio = facts.n_rows * facts.lipschitz / math.sqrt(facts.unit)
-        return float(ratio ** (2 / facts.growth))
+        return _matching(facts, facts.heard * facts.unit)
 
     def bound(self, facts: Facts, steps: int) -> float:
         return facts.distance * math.sqrt(facts.square(steps, ridge=False) / steps)
@@ -266,7 +271,7 @@ class StronglyConvex(Rule):
     average = "weighted"
 
     def steps(self, facts: Facts) -> float:
-        return Lipschitz().steps(facts)
+        return _matching(facts, facts.unit)
 
     def bound(self, facts: Facts, steps: int) -> float:
         return 2 * facts.square(steps, ridge=True) / (facts.strength * (steps + 1))
@@ -287,7 +292,7 @@ class Adaptive(Rule):
     ridge_in_gradient = True
 
     def steps(self, facts: Facts) -> float:
-        return Lipschitz().steps(facts)
+        return _matching(facts, facts.unit)
 
     def bound(self, facts: Facts, steps: int) -> float:
         # (B^2 / (2 a) + a) G / sqrt(T) with B = 2 R and a = R / sqrt(2). Twice that a is better in

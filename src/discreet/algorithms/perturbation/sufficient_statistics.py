@@ -195,7 +195,9 @@ class SufficientStatisticsPlan(CalibratedPlan):
         (matrix, vector), p, guess = self.spread, self.moments.dimension, self.norm_guess
         square = matrix**2 * (p + 1) / 2 * guess**2 + vector**2 * p
         strength = max(self.strength, math.sqrt(square) / guess)
-        return square / (2 * strength) + strength * guess**2 / 2
+        # The pull of a ridge that was asked for is no loss.
+        added = strength - self.problem.regularizer.strong_convexity
+        return square / (2 * strength) + added * guess**2 / 2
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

@@ -196,7 +196,9 @@ class ExponentialSamplingPlan(CalibratedPlan):
     @property
     def expected_excess(self) -> float:
         """Bound on the expected excess risk (sum scale) over weights of the guessed norm."""
-        shrinkage = 0.5 * self.strength * self.norm_guess**2
+        # The pull of a ridge that was asked for is no loss.
+        added = self.strength - self.problem.regularizer.strong_convexity
+        shrinkage = 0.5 * added * self.norm_guess**2
         if self.sampler in ("grid", "grid-walk"):
             if self.problem.n_rows is None:
                 return math.inf

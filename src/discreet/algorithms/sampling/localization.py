@@ -231,7 +231,9 @@ class LocalizationPlan(CalibratedPlan):
         beyond = p * gammaincc(p + 1, t) - t * gammaincc(p, t)
         inside = 2.0 * self._rows * p * self._lipschitz * r / self.halves[1]
         missed = (n * self._lipschitz + self.strength * self.norm_guess) * scale * float(beyond)
-        return inside + missed + 0.5 * self.strength * self.norm_guess**2
+        # The pull of a ridge that was asked for is no loss.
+        added = self.strength - self.problem.regularizer.strong_convexity
+        return inside + missed + 0.5 * added * self.norm_guess**2
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
