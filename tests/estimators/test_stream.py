@@ -25,10 +25,11 @@ from discreet.algorithms.stream_learner import StreamLearner
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import UndeclaredBounds
-from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal, checksum
+from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal
 from discreet.estimators.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 from discreet.noise import Seeded
+from discreet.sealing import checksum
 from discreet.sets import L2Ball
 from discreet.types import Bounds
 
