@@ -48,6 +48,9 @@ NOT_FINITE = (
 )
 DAMAGED = "This model file is damaged or was edited; use the file discreet wrote."
 
+DEEPEST = 16
+"""How deeply a setting may be nested: a table in a part of a part is 5 deep."""
+
 BROKEN = (ValueError, RecursionError, MemoryError)
 """What a text that is no JSON, or a hostile one, leads to when it is read."""
 
@@ -330,10 +333,12 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _parameter(value: Any) -> Any:
+def _parameter(value: Any, depth: int = 0) -> Any:
     """Turn JSON values back into what :func:`_plain` was given."""
+    if depth > DEEPEST:
+        raise InvalidData("The values of this file are nested more deeply than any setting is.")
     if isinstance(value, dict) and "part" in value:
-        held = {k: _parameter(v) for k, v in value.items() if k != "part"}
+        held = {k: _parameter(v, depth + 1) for k, v in value.items() if k != "part"}
         kind = _parts().get(value["part"])
         if kind is None:
             raise InvalidParameter("A part in this file is not one of this library.")
@@ -341,7 +346,7 @@ def _parameter(value: Any) -> Any:
     if isinstance(value, dict) and list(value) == ["infinite"]:
         return math.inf if value["infinite"] is True else -math.inf
     if isinstance(value, list):
-        return tuple(_parameter(v) for v in value)
+        return tuple(_parameter(v, depth + 1) for v in value)
     if isinstance(value, dict):
-        return {k: _parameter(v) for k, v in value.items()}
+        return {k: _parameter(v, depth + 1) for k, v in value.items()}
     return value
