@@ -137,7 +137,10 @@ def read_model(path: Path) -> tuple[Any, Schema | None, str]:
         raise InvalidData(f"{path} is not a model file: {said}") from None
     if not isinstance(content, dict):
         raise InvalidData(f"{path} is not a model file of this library.")
-    model = Portable.from_dict(content)
+    try:
+        model = Portable.from_dict(content)
+    except InvalidData as error:
+        raise InvalidData(f"{path}: {error}") from None
     if content.get("schema") is None:
         return model, None, ""
     schema, target = content["schema"], content.get("target")
