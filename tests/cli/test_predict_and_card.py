@@ -281,7 +281,7 @@ def test_damaged_model_is_one_clear_error(fitted, run, place, value, line):
     assert not (fitted / "p.csv").exists()
 
 
-@pytest.mark.parametrize("sign", ["\x1b[2J", "\x9b2J", "\u202e", "\r", "\x07"])
+@pytest.mark.parametrize("sign", ["\x1b[2J", "\x9b2J", "\u202e", "\x07"])
 def test_nothing_from_a_file_steers_the_terminal(folder, run, rows, sign):
     from discreet import load
     from discreet.report import card_text

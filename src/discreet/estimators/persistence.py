@@ -210,7 +210,7 @@ class Portable(Seedless):
         held = np.asarray(getattr(self, self._arrays[0]), dtype=np.float64)
         if held.shape[-1:] != (count,):  # first, because ranges are made for so many features
             raise InvalidData("The number of features is not that of the weights.")
-        fits = [np.isfinite(held).all()]
+        fits: list[Any] = [np.isfinite(held).all()]
         declared = (self.bounds_.row_norm, self.bounds_.ranges(count))
         fits += [isinstance(self.algorithm_, str), declared != (None, None)]
         if hasattr(self, "fit_intercept"):
