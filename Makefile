@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint types suite coverage test-oldest clean
 
 demo: $(VENV)/.ready
-	$(BIN)/discreet demo --out demo
+	$(BIN)/discreet demo --out demo --force
 
 test: $(VENV)/.ready lint types suite
 

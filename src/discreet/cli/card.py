@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, read_model, say, tell
+from discreet.cli.files import add_force, check_outputs, read_model, say, tell
 from discreet.writing import write_text
 
 _EPILOG = """\
@@ -32,6 +32,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
     parser.add_argument("--out", type=Path, help="file to write; default: standard output")
     parser.add_argument("--date", help="date to print on the card")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     """Make the card from the model file."""
     from discreet.report import card_dict, render
 
-    check_outputs(args.out, inputs=(args.model,))
+    check_outputs(args.out, inputs=(args.model,), force=args.force)
     model, schema, _ = read_model(args.model)
     declared = None if schema is None else schema.to_dict()
     card = card_dict(model, schema=declared, date=args.date)

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from discreet.cli.files import say, tell, write_model
+from discreet.cli.files import add_force, check_outputs, say, tell, write_model
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidParameter
@@ -75,6 +75,7 @@ def add(verbs: Any) -> None:
         "--fits", type=int, default=15, help="private fits per epsilon (default: 15)"
     )
     add_seed(parser)
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -100,6 +101,8 @@ def run(args: argparse.Namespace) -> None:
             f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
             "e.g. --out demo."
         ) from None
+    outputs = [args.out / name for name in ("model.json", "card.json", "card.txt", "accuracy.png")]
+    check_outputs(*outputs, force=args.force, paid=True)
     data = load_breast_cancer()
     columns = [list(data.feature_names).index(name) for name in RANGES]
     X, X_test, y, y_test = train_test_split(

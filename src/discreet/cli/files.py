@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
 import sys
 import tempfile
@@ -16,26 +16,41 @@ import numpy as np
 from discreet.bounds import Bounds
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
-from discreet.writing import special, write_json
+from discreet.printing import printable
+from discreet.writing import special
 
 
 def say(message: str) -> None:
     """Print one line of progress on stderr."""
     with suppress(BrokenPipeError):  # no model is given up because nobody watches
-        print(message, file=sys.stderr, flush=True)
+        print(printable(message), file=sys.stderr, flush=True)
 
 
 def tell(text: str, end: str = "\n") -> None:
     """Print a result on stdout, as far as it is read: files are written and count without it."""
     try:
-        print(text, end=end, flush=True)
+        print(printable(text, keep="\n"), end=end, flush=True)
     except BrokenPipeError:
         # The reader left, as head does. What is still held back would fail again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> None:
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Add ``--force``."""
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite files that exist; what they hold is lost"
+    )
+
+
+def check_outputs(
+    *outputs: Path | None,
+    inputs: Iterable[Path | None] = (),
+    force: bool = False,
+    paid: bool = False,
+) -> None:
     """Refuse files that cannot be written or that hold what is read, before any budget is spent.
+
+    Nor is a model or the state of a stream overwritten, unless that is asked for.
 
     Parameters
     ----------
@@ -43,6 +58,11 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
         Files the command writes.
     inputs
         Files it reads, none of which may be among the outputs.
+    force
+        Whether files that hold something else may be overwritten.
+    paid
+        Whether the outputs cost privacy; then no file that exists is overwritten
+        without ``force``, whatever it holds.
     """
     taken = [path for path in inputs if path is not None]
     for path in outputs:
@@ -54,7 +74,21 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
                 f"{path} is named twice, so writing it would destroy what it holds. Name another "
                 "file to write."
             )
+        if not force and path.is_file() and (paid or _was_paid_for(path)):
+            raise InvalidParameter(
+                f"{path} exists, and overwriting it would destroy what it holds. Name another file "
+                "to write, or pass --force."
+            )
         taken.append(path)
+
+
+def _was_paid_for(path: Path) -> bool:
+    """Whether a file is a model or the state of a stream, by its first words."""
+    try:
+        with path.open("rb") as file:
+            return b'"format": "discreet-' in (start := file.read(200)) and b"-card" not in start
+    except OSError:
+        return False
 
 
 def _check_place(path: Path) -> None:
@@ -86,20 +120,27 @@ def _same(one: Path, other: Path) -> bool:
 def write_model(path: Path, model: Any, schema: Schema, target: str, **more: Any) -> None:
     """Name the features of a fitted model by its schema, and write both."""
     model.feature_names_in_ = np.array(schema.names(target), dtype=object)
-    write_json(path, model.to_dict() | {"schema": schema.to_dict(), "target": target} | more)
+    from discreet.estimators import persistence
+
+    content = model.to_dict() | {"schema": schema.to_dict(), "target": target} | more
+    persistence.write_model(path, content)
 
 
 def read_model(path: Path) -> tuple[Any, Schema | None, str]:
     """Return the model in a file, with its schema and target if it was fitted from a CSV."""
-    from discreet.estimators.persistence import DAMAGED, load
+    from discreet.estimators.persistence import DAMAGED, Portable, read_content
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        raise InvalidData(f"{path} is not a model file: it is not JSON.") from None
+        content = read_content(path)
+    except InvalidData as error:
+        said = "it is not JSON." if str(error) == DAMAGED else str(error)
+        raise InvalidData(f"{path} is not a model file: {said}") from None
     if not isinstance(content, dict):
         raise InvalidData(f"{path} is not a model file of this library.")
-    model = load(path)
+    try:
+        model = Portable.from_dict(content)
+    except InvalidData as error:
+        raise InvalidData(f"{path}: {error}") from None
     if content.get("schema") is None:
         return model, None, ""
     schema, target = content["schema"], content.get("target")
@@ -112,6 +153,8 @@ def read_model(path: Path) -> tuple[Any, Schema | None, str]:
     except DiscreetError:  # its advice is for those who write a schema
         raise InvalidData(f"{path}: {DAMAGED}") from None
     if (bounds.features, bounds.label, bounds.classes) != (own.features, own.label, own.classes):
+        raise InvalidData(f"{path}: {DAMAGED}")
+    if declared.neighbours != model.neighbours:  # which the guarantee is about
         raise InvalidData(f"{path}: {DAMAGED}")
     if list(getattr(model, "feature_names_in_", names)) != names:  # older files hold none
         raise InvalidData(f"{path}: {DAMAGED}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, say, tell, write_model
+from discreet.cli.files import add_force, check_outputs, say, tell, write_model
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.schema import Categorical, Schema
@@ -38,6 +38,7 @@ examples:
 
 the model file holds released values, the guarantee and the schema; it may be
 published. Every fit spends its budget: two fits of the same rows cost the sum.
+A file that exists is not overwritten unless --force is given: it was paid for.
 """
 
 
@@ -62,6 +63,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_seed(parser)
+    add_force(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
         run=run,
@@ -76,7 +78,8 @@ def run(args: argparse.Namespace) -> None:
     from discreet.report import card_text
 
     budget = Budget(args.epsilon, args.delta)  # refuses a bad one before anything is read
-    check_outputs(args.out, args.card, inputs=(args.data, args.schema))
+    inputs = (args.data, args.schema)
+    check_outputs(args.out, args.card, inputs=inputs, force=args.force, paid=True)
     schema = Schema.read(args.schema)
     if schema.missing == "blank" and args.algorithm == "bolt-on":
         raise Incompatible("bolt-on has no blank rows. Use missing = 'refuse' in the schema.")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from discreet import __version__
 from discreet.errors import DiscreetError, TooFewRows, WeakBudget
+from discreet.printing import printable
 
 _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
 
@@ -95,5 +96,5 @@ def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
 
 
 def _fail(message: str, code: int = 1) -> int:
-    print(f"discreet: {message}", file=sys.stderr)
+    print(f"discreet: {printable(message)}", file=sys.stderr)
     return code

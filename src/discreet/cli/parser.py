@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from discreet.printing import printable
+
 ALGORITHM_HELP = "such as noisy-gradient; a wrong name lists all (default: auto)"
 
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' \(choose from (?P<options>.*)\)")
@@ -36,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         if found:
             options = [o.strip(" '") for o in found["options"].split(",")]
             message += "." + suggestion(found["given"], options)
-        super().error(message)
+        super().error(printable(message, keep="\n"))
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:

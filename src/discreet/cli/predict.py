@@ -7,7 +7,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, read_model, say
+from discreet.cli.files import add_force, check_outputs, read_model, say
 from discreet.errors import Incompatible
 from discreet.writing import replacing
 
@@ -35,6 +35,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("data", type=Path, help="CSV file with a header line")
     parser.add_argument("--out", type=Path, required=True, help="CSV file to write")
     parser.add_argument("--proba", action="store_true", help="also write class probabilities")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
 
     from discreet.cli.table import read_blocks
 
-    check_outputs(args.out, inputs=(args.model, args.data))
+    check_outputs(args.out, inputs=(args.model, args.data), force=args.force)
     model, schema, target = read_model(args.model)
     if schema is None:
         raise Incompatible(

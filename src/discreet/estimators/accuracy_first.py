@@ -17,7 +17,8 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import between, positive, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
-from discreet.estimators.base import LABELS_PUBLIC, assuming, warn_of_classes
+from discreet.estimators.base import assuming, warn_of_classes
+from discreet.estimators.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.classes import check_two, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
@@ -296,7 +297,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             if inner._labels == "classes":
                 coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
             inner.coef_, inner.intercept_ = coef, intercept
-            inner.algorithm_ = f"accuracy-first: {plan.facts()['method']}"
+            inner.algorithm_ = f"{ACCURACY_FIRST}{plan.facts()['method']}"
             inner.guarantee_ = self.guarantee_
             self.estimator_ = inner
         self.summary_ = self._summary(outcome, plan.reserved[0])

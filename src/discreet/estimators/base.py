@@ -21,14 +21,13 @@ from discreet.accounting import Budget, Guarantee
 from discreet.bounds import Array, Bounds, Neighbours
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
 from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
+from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
 from discreet.problem import Plan, Problem, rows_remark
 from discreet.problem.one_against_rest import one_against_rest
 
 DEFAULT_LABEL = (-3.0, 3.0)
-SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
-LABELS_PUBLIC = "the set of labels is public"
 
 
 class UndeclaredBounds(UserWarning):

@@ -8,7 +8,8 @@ import numpy as np
 
 from discreet.bounds import Bounds
 from discreet.errors import InvalidData
-from discreet.estimators.base import LABELS_PUBLIC, warn_of_classes
+from discreet.estimators.base import warn_of_classes
+from discreet.estimators.claims import LABELS_PUBLIC
 from discreet.estimators.reading import check_labels
 
 MOST_UNDECLARED = 50

@@ -11,14 +11,15 @@ Whoever resumes a stream becomes its owner by writing a new name into the file;
 earlier owners find another name there at their next write and are refused. So
 of two processes that resume the same file only one goes on. The content is
 read before the name is written, so a file that cannot be resumed is left as it
-is. A *copy* of the file cannot be told from the file: never resume both.
+is. A symbolic link leads to the one file it names. A file with a second name (a
+hard link) is refused, because a write replaces one name and the other would keep
+the state before it. A *copy* of the file cannot be told from the file: never
+resume both.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib
 import json
 import os
 import secrets
@@ -27,9 +28,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-
-# Without such locks only the writing itself excludes others.
-_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+from discreet.sealing import is_sealed, parse, seal
+from discreet.writing import LOCKS, replacing
 
 Built = TypeVar("Built")
 
@@ -45,6 +45,11 @@ NO_FOLDER = "The folder of the state file does not exist. Create it first, or na
 MISSING = (
     "There is no state file at this path. If it was moved, put it back. A stream whose state is "
     "lost cannot go on: feeding its rows to a new one costs the budget again."
+)
+LINKED = (
+    "This state file has more than one name: a hard link to it was made. Whoever went on under one "
+    "name would leave the old state under the other, and rows could be released twice. Remove the "
+    "other names first; if the stream went on under one of them, keep that one."
 )
 LEFTOVER = (
     "There is no state file at this path, only one with .next added to its name, left by a process "
@@ -73,7 +78,9 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # privacy: a link that is replaced would leave the first owner its file, able to go on; and
+        # a relative path would name another file once the working folder changes.
+        self._path = Path(os.path.realpath(path))
         self._owner = secrets.token_hex(16)
         self._serial = 0
 
@@ -154,11 +161,14 @@ class Journal:
         if self._path.is_dir():
             raise InvalidParameter(FOLDER)
         try:
-            text = self._path.read_bytes()
+            with self._path.open("rb") as file:
+                text, names = file.read(), os.fstat(file.fileno()).st_nlink
         except FileNotFoundError:
             raise InvalidParameter(LEFTOVER if self._next.exists() else MISSING) from None
+        if names > 1:
+            raise InvalidParameter(LINKED)
         with undamaged():
-            held: dict[str, Any] = json.loads(text)
+            held: dict[str, Any] = parse(text)
             fit = (held.get("format"), held.get("version")) == (FORMAT, VERSION)
         if not fit:
             raise InvalidParameter(
@@ -170,7 +180,7 @@ class Journal:
             raise InvalidData(DAMAGED)
         # privacy: counts that were set back would let a block of noise outlive its horizon.
         with undamaged():
-            whole = held.get("sha256") == checksum(held)
+            whole = is_sealed(held)
         if not whole:
             raise InvalidData(DAMAGED)
         return held
@@ -179,38 +189,17 @@ class Journal:
         serial = self._serial + 1
         head = {"format": FORMAT, "version": VERSION, "warning": SECRET}
         held = {**head, "owner": self._owner, "serial": serial, "content": content}
-        text = json.dumps({**held, "sha256": checksum(held)})
+        text = json.dumps(seal(held))
         try:
             # Exclusive, so two owners never write at once; private from the first byte.
-            handle = os.open(self._next, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with replacing(self._path, part=self._next) as file:
+                file.write(text)
         except FileExistsError:
             raise InvalidData(
                 "Another process is writing the state file, or one crashed while doing so. Use "
                 "resume(path) when no other process uses the stream."
             ) from None
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(self._next, self._path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                self._next.unlink(missing_ok=True)
-            raise
         self._serial = serial
-        _sync_directory(self._path.parent)
-
-
-def checksum(held: dict[str, Any]) -> str:
-    """Return the SHA-256 of a state file's values but for the checksum itself.
-
-    >>> checksum({"b": 1, "a": 2.0}) == checksum({"a": 2.0, "b": 1, "sha256": "any"})
-    True
-    """
-    covered = {name: value for name, value in held.items() if name != "sha256"}
-    text = json.dumps(covered, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @contextlib.contextmanager
@@ -239,23 +228,13 @@ def _alone(folder: Path) -> Iterator[None]:
     """
     if not folder.is_dir():
         raise InvalidParameter(NO_FOLDER)
-    if _LOCKS is None:
+    if LOCKS is None:
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         # privacy: two owners who both found their own name would both publish the next step.
-        _LOCKS.flock(handle, _LOCKS.LOCK_EX)
+        LOCKS.flock(handle, LOCKS.LOCK_EX)
         yield
     finally:
         os.close(handle)
-
-
-def _sync_directory(path: Path) -> None:
-    """Make a rename survive a power failure, where the system allows it."""
-    with contextlib.suppress(OSError, AttributeError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -2,11 +2,17 @@
 
 The file holds the constructor's public configuration, the released weights and
 the guarantee. It never holds a seed: with it anyone could subtract the noise.
+
+A file is believed as far as it is checked. The checksum tells accidents and
+careless edits; the claim has to be borne by its event and has to follow from
+the model's class and settings. Who forges all of that alike, and computes the
+checksum anew, is not found out: take files from those you trust.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps
@@ -21,18 +27,32 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
-from discreet.checks import integer
+from discreet.checks import weight_count
 from discreet.errors import InvalidData, InvalidParameter
+from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
 from discreet.estimators.parameters import Configured
 from discreet.losses import LOSSES, Clipped
 from discreet.regularizers import REGULARIZERS
+from discreet.sealing import is_sealed, parse, seal
 from discreet.sets import SETS
-from discreet.writing import write_json
+from discreet.writing import write_text
 
 FORMAT = "discreet-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+MOST_BYTES = 2**28
+"""Size of the largest file that is written or read."""
 
+NOT_FINITE = (
+    "This model has a weight that is infinite or not a number, so it predicts nothing and is not "
+    "saved. Check the declared bounds for very large or very small numbers, and fit again."
+)
 DAMAGED = "This model file is damaged or was edited; use the file discreet wrote."
+
+DEEPEST = 16
+"""How deeply a setting may be nested: a table in a part of a part is 5 deep."""
+
+BROKEN = (ValueError, RecursionError, MemoryError)
+"""What a text that is no JSON, or a hostile one, leads to when it is read."""
 
 MODELS: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
@@ -95,26 +115,48 @@ class Portable(Seedless):
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
     _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "bounds_")
+    _unsaved: ClassVar[tuple[str, ...]] = ("random_state",)
+    _assumes: ClassVar[tuple[str, ...]] = ALWAYS_ASSUMED
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         MODELS[cls.__name__] = cls
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to a JSON file, whole or not at all."""
+        """Write the fitted model to a JSON file, whole or not at all.
+
+        What is there is replaced. The file is on the disk when this returns.
+        """
         check_is_fitted(self)
-        write_json(Path(path), self.to_dict())
+        write_model(Path(path), self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted model as plain JSON values."""
+        """Return the fitted model as plain JSON values.
+
+        A model that could not be read back is refused: one with weights that
+        are not finite, or with settings changed since the fit that its
+        guarantee is about.
+        """
         check_is_fitted(self)
+        for name in self._arrays:
+            held = np.asarray(getattr(self, name, 0.0))
+            if held.dtype.kind == "f" and not np.isfinite(held).all():
+                raise InvalidData(NOT_FINITE)
+        check_claim(self)
+        return seal(self._described(self._saved_parameters()))
+
+    def _saved_parameters(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
+        return {k: _plain(v) for k, v in params.items() if k not in self._unsaved}
+
+    def _described(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Return the model with these settings as plain JSON values, without a checksum."""
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "library": f"discreet {version('discreet')}",
             "estimator": type(self).__name__,
-            "parameters": {k: _plain(v) for k, v in params.items() if k != "random_state"},
+            "parameters": parameters,
             "model": {
                 name: _plain(getattr(self, name))
                 for name in (*self._arrays, *self._plain)
@@ -130,23 +172,27 @@ class Portable(Seedless):
             raise InvalidParameter("This file is not a discreet model.")
         if content.get("version") != FORMAT_VERSION:
             raise InvalidParameter(
-                f"This model file has version {content.get('version')!r}; this library reads "
-                f"version {FORMAT_VERSION}. Install the library that wrote it."
+                f"This model file is not of version {FORMAT_VERSION}, which is the one this "
+                "library reads. Load it with the library that wrote it, or fit again."
             )
         try:
+            if not is_sealed(content):
+                raise InvalidData("The checksum is that of other values.")
             kind = MODELS.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
                 return kind._restored(content)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (*BROKEN, ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise InvalidData(DAMAGED) from error
-        raise InvalidParameter(f"{content['estimator']!r} is not a model of this library.")
+        raise InvalidParameter(
+            f"{str(content['estimator'])[:80]!r} is not a model of this library."
+        )
 
     @classmethod
     def _restored(cls, content: dict[str, Any]) -> Self:
         model = cls(**{k: _parameter(v) for k, v in content["parameters"].items()})
         for name, value in content["model"].items():
             if name not in (*cls._arrays, *cls._plain):
-                raise InvalidData(f"A model file has no field {name!r}.")
+                raise InvalidData("A model file has no such field.")
             if name in cls._arrays:
                 dtype = object if name == "feature_names_in_" else None
                 value = np.asarray(value, dtype=dtype)[()]
@@ -155,13 +201,16 @@ class Portable(Seedless):
             setattr(model, name, value)
         model._check_shapes()
         model.guarantee_ = Guarantee.from_dict(content["guarantee"])
+        check_claim(model)
         return model
 
     def _check_shapes(self) -> None:
         """Refuse arrays that do not fit together, so that no prediction fails later."""
-        count = integer("n_features_in_", self.n_features_in_)
+        count = weight_count("n_features_in_", self.n_features_in_)
         held = np.asarray(getattr(self, self._arrays[0]), dtype=np.float64)
-        fits = [held.shape[-1:] == (count,), np.isfinite(held).all()]
+        if held.shape[-1:] != (count,):  # first, because ranges are made for so many features
+            raise InvalidData("The number of features is not that of the weights.")
+        fits: list[Any] = [np.isfinite(held).all()]
         declared = (self.bounds_.row_norm, self.bounds_.ranges(count))
         fits += [isinstance(self.algorithm_, str), declared != (None, None)]
         if hasattr(self, "fit_intercept"):
@@ -179,8 +228,51 @@ class Portable(Seedless):
             raise InvalidData("The arrays of this model do not fit together.")
 
 
+def write_model(path: Path, content: dict[str, Any]) -> None:
+    """Write what :meth:`Portable.to_dict` returned, and what was added to it since.
+
+    Parameters
+    ----------
+    path
+        File to write.
+    content
+        Plain values; their checksum is made here.
+    """
+    text = json.dumps(seal(content), indent=1, allow_nan=False) + "\n"
+    if len(text) > MOST_BYTES:
+        raise InvalidData(
+            f"This model needs more than {MOST_BYTES >> 20} MiB as JSON, which would not be read "
+            "back. Pickle it instead."
+        )
+    write_text(path, text)
+
+
+def read_content(path: str | Path) -> Any:
+    """Return the plain values in a model file; a file too large for one is not read at all.
+
+    Parameters
+    ----------
+    path
+        File that :func:`write_model` wrote.
+    """
+    with Path(path).open("rb") as file:
+        text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise InvalidData(
+            f"This file is larger than {MOST_BYTES >> 20} MiB, and no model file is. Name a file "
+            "that discreet wrote."
+        )
+    try:
+        return parse(text)
+    except BROKEN as error:
+        raise InvalidData(DAMAGED) from error
+
+
 def load(path: str | Path) -> Any:
     """Return the model saved in a JSON file.
+
+    A file that is damaged, edited, or of a claim that its own values contradict
+    is refused. A checksum is no signature: take files from those you trust.
 
     Examples
     --------
@@ -196,12 +288,7 @@ def load(path: str | Path) -> Any:
     >>> bool((again.coef_ == model.coef_).all()), again.guarantee_ == model.guarantee_
     (True, True)
     """
-    text = Path(path).read_bytes()
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidData(DAMAGED) from error
-    return Portable.from_dict(content)
+    return Portable.from_dict(read_content(path))
 
 
 def _parts() -> dict[str, Any]:
@@ -223,6 +310,10 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, float) and math.isinf(value):
+        return {"infinite": value > 0}  # such as a limit that is none; JSON has no such number
+    if isinstance(value, float) and math.isnan(value):
+        raise InvalidParameter("A parameter is not a number (NaN), so the model cannot be saved.")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):
@@ -242,16 +333,20 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _parameter(value: Any) -> Any:
+def _parameter(value: Any, depth: int = 0) -> Any:
     """Turn JSON values back into what :func:`_plain` was given."""
+    if depth > DEEPEST:
+        raise InvalidData("The values of this file are nested more deeply than any setting is.")
     if isinstance(value, dict) and "part" in value:
-        held = {k: _parameter(v) for k, v in value.items() if k != "part"}
+        held = {k: _parameter(v, depth + 1) for k, v in value.items() if k != "part"}
         kind = _parts().get(value["part"])
         if kind is None:
-            raise InvalidParameter(f"{value['part']!r} is not a part of this library.")
+            raise InvalidParameter("A part in this file is not one of this library.")
         return kind(**held)
+    if isinstance(value, dict) and list(value) == ["infinite"]:
+        return math.inf if value["infinite"] is True else -math.inf
     if isinstance(value, list):
-        return tuple(_parameter(v) for v in value)
+        return tuple(_parameter(v, depth + 1) for v in value)
     if isinstance(value, dict):
-        return {k: _parameter(v) for k, v in value.items()}
+        return {k: _parameter(v, depth + 1) for k, v in value.items()}
     return value

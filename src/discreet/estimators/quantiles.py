@@ -22,11 +22,11 @@ from discreet.checks import between, one_of
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import (
     DEFAULT_LABEL,
-    SCHEMA_PUBLIC,
     UndeclaredBounds,
     warn_caller,
     warn_of_budget,
 )
+from discreet.estimators.claims import SCHEMA_PUBLIC
 from discreet.estimators.persistence import Portable, whole
 from discreet.estimators.reading import read_rows
 from discreet.noise import Randomness, as_randomness

@@ -9,8 +9,8 @@ has to hold for that is that no row is learned twice in a pass. So
   weights can be seen, and :meth:`resume` goes on from there after a crash;
 * after ``resume`` the caller must say with ``start`` where in the stream the
   next rows lie, and rows already learned are refused;
-* a pickled, copied or loaded model predicts but cannot go on learning: two
-  models that go on from the same state would add different noise to the same
+* a pickled, copied, loaded or forked model predicts but cannot go on learning:
+  two models that go on from the same state would add different noise to the same
   sums, and their mean would tell more than either.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
-from discreet.algorithms.stream import FTRL, FTRLPlan, StreamLearner
+from discreet.algorithms.stream import FTRL, ONE_PASS, FTRLPlan, StreamLearner
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import ArraySource
@@ -35,6 +35,7 @@ from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem
+from discreet.sealing import seal
 from discreet.sets import AllSpace, ConvexSet
 
 FIRST_ROWS = 4096
@@ -58,6 +59,8 @@ class PrivateStream(Flowing, LinearModel):
     """What both stream estimators share; not used directly."""
 
     _drowns = False  # more rows may come
+    _assumes = (*LinearModel._assumes, ONE_PASS)
+    _unsaved = (*LinearModel._unsaved, "state_path")  # a model file tells of no secret state
 
     strategy: str = "blt"
     batch_size: int | None = None
@@ -138,7 +141,7 @@ class PrivateStream(Flowing, LinearModel):
         self._learner = learner
         self._seeded, self._placed = False, True
         self._publish(self._learner, 0)  # the model before any row
-        self._settings = {} if self._journal is None else self.to_dict()["parameters"]
+        self._settings = {} if self._journal is None else self._saved_parameters()
 
     def _feed_in_passes(self, X: Any, labels: Any) -> None:
         for number in range(self.passes):
@@ -191,6 +194,8 @@ class PrivateStream(Flowing, LinearModel):
                 "that go on from one state give away more than either. Use the original, or "
                 "resume(state_path)."
             )
+        # Before anything waits for a lock that another process took with it.
+        self._learner.check_home()
         return self._learner
 
     # Publishing and recording.
@@ -217,7 +222,7 @@ class PrivateStream(Flowing, LinearModel):
         problem = self._living().plan.problem
         return {
             # privacy: the settings the noise was planned with, not what they were set to since.
-            "model": self.to_dict() | {"parameters": self._settings},
+            "model": seal(self._described(self._settings)),
             "bounds": problem.bounds.to_dict(),
             "n_rows": problem.n_rows,
             "assumptions": list(problem.assumptions),
@@ -225,14 +230,6 @@ class PrivateStream(Flowing, LinearModel):
             "position": position,
             "learner": state,
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the released model as plain JSON values: no state, and no path to it."""
-        path, self.state_path = self.state_path, None
-        try:
-            return super().to_dict()
-        finally:
-            self.state_path = path
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

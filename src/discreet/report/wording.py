@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.bounds import NEIGHBOURS
+from discreet.printing import printable
 
 _WIDTH = 88
 _LISTED = 12
@@ -29,7 +30,7 @@ def render(card: Mapping[str, Any]) -> str:
         head.append(("Date", card["date"]))
     head.append(("Made by", card["library"]))
     lines = ["PRIVACY CARD", "=" * 12, ""]
-    lines += [f"{name:<13}{value}" for name, value in head]
+    lines += [f"{name:<13}{printable(str(value))}" for name, value in head]
     if not secure:
         lines += _section(
             "WARNING",
@@ -182,5 +183,6 @@ def _times(factor: float | None) -> str:
 def _section(title: str, items: Iterable[str]) -> list[str]:
     lines = ["", title, "-" * len(title)]
     for item in items:
-        lines += textwrap.wrap(item, _WIDTH, initial_indent="- ", subsequent_indent="  ")
+        # Names of columns may come from a file of another, and a card is shown in terminals.
+        lines += textwrap.wrap(printable(item), _WIDTH, initial_indent="- ", subsequent_indent="  ")
     return lines

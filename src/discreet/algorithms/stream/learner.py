@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -24,20 +25,48 @@ if TYPE_CHECKING:
 
 Record = Callable[[dict[str, Any]], None]
 
+ELSEWHERE = (
+    "This stream belongs to the process that made or resumed it, and this is another one: the "
+    "process was forked. Two that go on from one state add different noise to the same sums, and "
+    "their mean tells more than either. Learn in the process that began; with a state_path, "
+    "resume(path) takes the stream over."
+)
+"""What is said to a process that holds a stream it did not begin."""
+
 UNFIT = "A saved stream does not fit the plan it resumes."
+
+
+class _Process:
+    """This process, told from its forks also when a number of a process is used again."""
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._mark = object()
+
+    def __call__(self) -> tuple[int, object]:
+        return os.getpid(), self._mark
+
+
+_here = _Process()
 
 
 class StreamLearner:
     """A stream under way: current weights, and what they cost so far.
 
     ``weights``, ``average`` and the counters may be published at any moment;
-    :meth:`state` may not.
+    :meth:`state` may not. A learner stays in the process that made it, and
+    there are no copies of it.
     """
 
     def __init__(self, plan: FTRLPlan, random: Randomness) -> None:
         self.plan = plan
         self.random = random
         self.alone = threading.Lock()  # for whoever feeds it from several threads
+        self._home = _here()
         self.rows = self.steps = 0
         self.passes = 1
         self._rows_before = 0  # of earlier passes
@@ -66,6 +95,18 @@ class StreamLearner:
         """What everything released so far guarantees."""
         return sealed(self.plan.guarantee_after(self.passes), self.random)
 
+    def check_home(self) -> None:
+        """Refuse to go on in another process than the one that began."""
+        if self._home != _here():
+            raise Incompatible(ELSEWHERE)
+
+    def __reduce__(self) -> NoReturn:
+        # privacy: a copy would go on from the same state with noise of its own.
+        raise Incompatible(
+            "A stream under way cannot be copied or pickled: two that go on from one state give "
+            "away more than either. Use the one there is."
+        )
+
     def learn(self, rows: Rows, *, record: Record | None = None) -> None:
         """Take bounded rows in order, in steps of at most the planned batch.
 
@@ -91,6 +132,7 @@ class StreamLearner:
         self._become(twin, record)
 
     def _become(self, twin: Self, record: Record | None) -> None:
+        self.check_home()  # again: time has passed since the copy
         # privacy: recorded first, published second; a step is never published and forgotten.
         if record is not None:
             record(twin.state())
@@ -165,6 +207,8 @@ class StreamLearner:
         return bound * (bound / 2.0 + noise)
 
     def _copy(self) -> Self:
+        # privacy: a forked process would draw other noise for the same sums.
+        self.check_home()
         twin = type(self)(self.plan, self.random)
         twin.alone = self.alone
         for name in _COUNTERS:
