@@ -1,6 +1,6 @@
 """How long the early-stopped descent should be, and how far its slopes should stay full.
 
-``python benchmarks/descent_length.py`` (some minutes) fits logistic regressions on artificial
+``python benchmarks/descent_length.py run`` (some minutes) fits logistic regressions on artificial
 problems with few rows for their budget, at several lengths of the descent, and writes
 ``results/descent_length.json``: for every length the excess of the logistic loss over the least of
 the lengths tried, as geometric mean and worst over the problems. A length is named by its reach:
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from arguments import parser_of
 from discreet.accounting import Budget
 from discreet.algorithms import Problem
 from discreet.algorithms.base import rows_against_noise
@@ -128,4 +129,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()
