@@ -1,6 +1,6 @@
 """How much test accuracy weights can have at a given logistic risk, with nothing private about it.
 
-``python benchmarks/accuracy_and_risk.py`` (some minutes) takes the Covertype problem of
+``python benchmarks/accuracy_and_risk.py run`` (some minutes) takes the Covertype problem of
 ``logistic.py``, whose tables pick the best setting of a peer for risk and for accuracy separately.
 It looks for weights that have both: they minimise the risk of the training rows and, more and more,
 a smooth count of the errors on the *test* rows, which no method may see. It writes
@@ -11,7 +11,6 @@ is not convex, so more may exist; it starts from the weights before, with slopes
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize
 
+from arguments import parser_of
 from problems import PROBLEMS, Array, data_directory
 
 RESULTS = Path(__file__).with_name("results")
@@ -99,7 +99,7 @@ def compared(found: list[dict[str, float]]) -> list[dict[str, float]]:
 
 def main() -> None:
     """Measure and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--data", help="directory of the data sets")
     found = frontier("covertype", data_directory(parser.parse_args().data))
     record = {"covertype": found, "at a peer's least excess": compared(found)}

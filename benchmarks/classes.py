@@ -1,8 +1,8 @@
 """Logistic regression with more than two classes: the default against objective perturbation.
 
-``python benchmarks/classes.py`` fits both, with no other setting, on five public data sets and on
-nine artificial ones at three budgets each, and writes ``results/classes.json`` and ``.md``. None of
-them played a part in choosing the default's constants (README.md). Delta is 1e-6, neighbours are
+``python benchmarks/classes.py run`` fits both, with no other setting, on five public data sets and
+on nine artificial ones at three budgets each, and writes ``results/classes.json`` and ``.md``. None
+of them played a part in choosing the default's constants (README.md). Delta is 1e-6, neighbours are
 zero-out. Loss is the mean log loss on held-out rows; a model that knows nothing has log K.
 
 Public data, with public constants only: scikit-learn's digits (pixels over 16, 10 classes),
@@ -13,7 +13,6 @@ quality (7 grades), and news20 (20 groups, words hashed to 200 columns). Large o
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from scipy.special import softmax
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 
+from arguments import parser_of
 from discreet import Bounds, PrivateLogisticRegression
 from few_rows import LAWS, rows
 from problems import PROBLEMS, Problem, clip_rows, data_directory, present, read_csv, split
@@ -175,7 +175,7 @@ def table(found: list[dict[str, object]]) -> str:
 
 def main() -> None:
     """Compare on every problem, print and store."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--data", help="directory of the data sets (or DISCREET_DATA)")
     parser.add_argument("--seeds", type=int, default=2)
     args = parser.parse_args()

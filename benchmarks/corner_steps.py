@@ -1,11 +1,11 @@
 """How long to descend on losses with corners: what ``PREDICTION`` was chosen on.
 
-``python benchmarks/corner_steps.py`` writes ``results/corner_steps.json``: for artificial problems
-(hinge, absolute and quantile loss; rows of equal norm, of decaying scales, of zeros and ones; 2,000
-to 100,000 rows, 3 to 60 features, weights of norm 2 to 30, epsilon 0.1 to 4) the excess of noisy
-gradient for several values of ``PREDICTION`` in ``typical_steps.py``, and that of objective
-perturbation on the better of two widths of smoothing, chosen in hindsight. ``--seed`` draws other
-problems. None of them is among those of ``noisy_gradient.py corners``.
+``python benchmarks/corner_steps.py choice`` writes ``results/corner_steps.json``: for artificial
+problems (hinge, absolute and quantile loss; rows of equal norm, of decaying scales, of zeros and
+ones; 2,000 to 100,000 rows, 3 to 60 features, weights of norm 2 to 30, epsilon 0.1 to 4) the excess
+of noisy gradient for several values of ``PREDICTION`` in ``typical_steps.py``, and that of
+objective perturbation on the better of two widths of smoothing, chosen in hindsight. ``--seed``
+draws other problems. None of them is among those of ``noisy_gradient.py corners``.
 
 ``python benchmarks/corner_steps.py data`` compares the two on Adult (hinge), California housing and
 diamonds (quantiles), as read by ``problems.py`` and ``ridge.py``; ``--data`` names the directory.
@@ -216,7 +216,7 @@ def summary(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def main() -> None:
     """Parse the command line and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", nargs="?", default="choice", choices=("choice", "data"))
+    parser.add_argument("part", choices=("choice", "data"))
     parser.add_argument("--data", help="directory of the data sets (or DISCREET_DATA)")
     parser.add_argument("--problems", type=int, default=25)
     parser.add_argument("--runs", type=int, default=2)

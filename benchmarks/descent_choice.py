@@ -1,6 +1,6 @@
 """Ridge and Huber regression by default against objective perturbation, on artificial problems.
 
-``python benchmarks/descent_choice.py`` fits both and writes ``results/descent_choice.json``:
+``python benchmarks/descent_choice.py run`` fits both and writes ``results/descent_choice.json``:
 the mean excess squared error over that of least squares, on the rows fitted. Where the default is
 a descent (``algorithms/descent.py``) and where it is not was chosen on other draws, other sizes and
 mostly other laws of rows and errors.
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from arguments import parser_of
 from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
 from discreet.defaults.descent import DROWNED, PLENTY
 
@@ -99,4 +100,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -1,6 +1,6 @@
 """How long the early-stopped descent should be.
 
-``python benchmarks/descent_length.py`` (some minutes) fits logistic regressions on artificial
+``python benchmarks/descent_length.py run`` (some minutes) fits logistic regressions on artificial
 problems with few rows for their budget, at several lengths of the descent, and writes
 ``results/descent_length.json``: for every length the excess of the logistic loss over the least of
 the lengths tried, as geometric mean and worst over the problems. A length is named by its reach:
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from arguments import parser_of
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
@@ -108,4 +109,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -1,6 +1,6 @@
 """The elastic net by default: where residuals are clipped, and where it descends.
 
-``python benchmarks/elastic_net.py`` writes ``results/elastic_net.json``: the mean excess of the
+``python benchmarks/elastic_net.py run`` writes ``results/elastic_net.json``: the mean excess of the
 objective asked for, penalties included and residuals clipped at 1, over its minimum on the rows
 fitted, by default, with ``clip=1``, by objective perturbation and by noisy gradient steps. Both
 rules were chosen on other draws, other sizes and mostly other laws of rows and errors.
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from arguments import parser_of
 from descent_choice import BOUNDS, EPSILONS, LAWS, RELATIONS, SIZES, drawn
 from discreet import PrivateElasticNet
 from discreet.accounting import Budget
@@ -136,4 +137,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -1,6 +1,6 @@
 """Logistic regression with few rows for its budget: the default against objective perturbation.
 
-``python benchmarks/few_rows.py`` fits both on artificial problems and writes
+``python benchmarks/few_rows.py run`` fits both on artificial problems and writes
 ``results/few_rows.json``: the mean excess of the logistic loss over that of an unpenalised fit,
 over seeds that differ between problems. The problems played no part in choosing the constants of
 the default with a delta; others with the same laws of rows did (see README.md). Those of the
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from arguments import parser_of
 from discreet import Bounds, PrivateLogisticRegression
 
 SEEDS = 8
@@ -132,4 +133,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

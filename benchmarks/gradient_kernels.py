@@ -1,6 +1,6 @@
 """Clipped gradient sums: bandwidth, and full-batch steps against Opacus and JAX-Privacy.
 
-``python benchmarks/gradient_kernels.py`` measures everything in one run, all cores, and writes
+``python benchmarks/gradient_kernels.py run`` measures everything in one run, all cores, and writes
 ``results/gradient_kernels.json``. Rows are those of an estimator: bounded, in the type the user's
 data has. Sums are taken with numpy alone and with the compiled kernel (extra ``compiled``); what
 numpy could reach is measured by the two products alone. Peers compute in float32. They need
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arguments import parser_of
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient
 from discreet.algorithms.gradient.path import walk
@@ -272,4 +273,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -1,6 +1,6 @@
 """Samples a second of discreet's noise and of plain numpy, on one core.
 
-Run ``python benchmarks/noise_speed.py``; writes ``results/noise_speed.json``
+Run ``python benchmarks/noise_speed.py run``; writes ``results/noise_speed.json``
 beside this file, with the configuration it ran in. The plain numpy sampler is
 the yardstick for speed only: it is neither unpredictable nor safe in floating
 point.
@@ -19,6 +19,7 @@ import mpmath
 import numpy as np
 import scipy
 
+from arguments import parser_of
 from discreet.noise import (
     GammaSphere,
     Gaussian,
@@ -100,4 +101,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

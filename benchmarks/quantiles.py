@@ -1,8 +1,8 @@
 """Quantiles of one column: ranks against the pinball loss, and against diffprivlib.
 
-``python benchmarks/quantiles.py`` draws columns of several laws on the range (0, 1) and the labels
-of the public problems of ``ridge.py``, where they are there, fits the median and the ninth decile
-under replace-one, as diffprivlib does, and writes ``results/quantiles.json`` and
+``python benchmarks/quantiles.py run`` draws columns of several laws on the range (0, 1) and the
+labels of the public problems of ``ridge.py``, where they are there, fits the median and the ninth
+decile under replace-one, as diffprivlib does, and writes ``results/quantiles.json`` and
 ``results/quantiles.md``: by how many ranks a result is off, as a share of all rows, in the mean of
 forty fits. diffprivlib needs its environment (``python benchmarks/environments.py diffprivlib``)
 and is left out without it.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import discreet
+from arguments import parser_of
 from discreet import Bounds, PrivateQuantile
 from environments import interpreter
 from problems import data_directory
@@ -133,4 +134,5 @@ def write(results: list[dict[str, Any]], names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

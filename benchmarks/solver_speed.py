@@ -7,12 +7,11 @@ its defaults, and once more to see how much memory it takes at the most; with a 
 norm alone, and with ranges of the features as well.
 Writes ``results/solver_speed.json`` beside its configuration::
 
-    python benchmarks/solver_speed.py --rows 1000000 --features 100
+    python benchmarks/solver_speed.py run --rows 1000000 --features 100
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
@@ -30,6 +29,7 @@ import sklearn
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from arguments import parser_of
 from discreet import PrivateLogisticRegression
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, certificate_error
@@ -64,7 +64,7 @@ def best(function: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
 
 def main() -> None:
     """Run the comparison and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)

@@ -1,6 +1,6 @@
 """Logistic regression with rows in plenty: objective perturbation once and twice.
 
-``python benchmarks/two_runs.py`` fits both on artificial problems with the laws of rows of
+``python benchmarks/two_runs.py run`` fits both on artificial problems with the laws of rows of
 ``few_rows.py`` and writes ``results/two_runs.json``: the mean excess of the logistic loss over
 that of an unpenalised fit, over the same seeds for both, and which one the default is. Other draws
 of these laws were used to choose where the default runs twice. The length of the weights is not
@@ -9,7 +9,6 @@ fitted here; ``weights_length.py`` shows what that changes.
 
 from __future__ import annotations
 
-import argparse
 import json
 from itertools import product
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from arguments import parser_of
 from discreet import Bounds, PrivateLogisticRegression
 from discreet.algorithms import RecentredPerturbation
 from few_rows import LAWS, best_risk, labelled, mean_risk
@@ -68,7 +68,7 @@ def summary(table: list[Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure all problems and store."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--draw", type=int, default=1, help="which draw of the problems")
     parser.add_argument("--out", type=Path, help="where to write; results/two_runs.json if not set")
     given = parser.parse_args()

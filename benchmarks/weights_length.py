@@ -1,12 +1,12 @@
 """Logistic regression with many rows: what fitting the length of the weights at the end changes.
 
-``python benchmarks/weights_length.py`` (some minutes) fits the default with and without its last
-looks, which change the length of the weights only where that is clear, on artificial problems with
-the laws of rows of ``descent_length.py``, and rows whose columns hardly vary beside an intercept.
-Labels follow a logistic model, or one with a bend and two hundredths of the labels flipped. It
-writes ``results/weights_length.json``: the mean excess of
-the logistic loss over that of an unpenalised fit. Constants of ``length_estimates.py`` were chosen
-on other draws of these laws, without the narrow rows.
+``python benchmarks/weights_length.py run`` (some minutes) fits the default with and without its
+last looks, which change the length of the weights only where that is clear, on artificial problems
+with the laws of rows of ``descent_length.py``, and rows whose columns hardly vary beside an
+intercept. Labels follow a logistic model, or one with a bend and two hundredths of the labels
+flipped. It writes ``results/weights_length.json``: the mean excess of the logistic loss over that
+of an unpenalised fit. Constants of ``line_search_estimates.py`` were chosen on other draws of these
+laws, without the narrow rows.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from arguments import parser_of
 from descent_length import KINDS, one_hot
 from discreet.accounting import Budget
 from discreet.algorithms import RecentredPerturbation
@@ -144,4 +145,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.checks import finite, moderate, one_of
+from discreet.checks import LEAST_SIZE, MOST_SIZE, finite, moderate, one_of, truth
 from discreet.errors import InvalidParameter
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ _FEATURES = (
 
 
 def interval(name: str, value: object) -> Interval:
-    """Return ``value`` as a pair of floats with ``low < high``.
+    """Return ``value`` as a pair of floats with ``low < high``, of sizes that can be squared.
 
     >>> interval("label", [0, 10])
     (0.0, 10.0)
@@ -56,6 +56,12 @@ def interval(name: str, value: object) -> Interval:
     low, high = finite(f"{name} low", value[0]), finite(f"{name} high", value[1])
     if not low < high:
         raise InvalidParameter(f"{name} must have low < high. Got ({low!r}, {high!r}) instead.")
+    if max(-low, high) > MOST_SIZE or high - low < LEAST_SIZE:
+        raise InvalidParameter(
+            f"{name} must lie within {-MOST_SIZE:g} and {MOST_SIZE:g} and be at least "
+            f"{LEAST_SIZE:g} wide: squares and products of other numbers do not fit into float64. "
+            f"Got ({low!r}, {high!r}) instead. Choose other units."
+        )
     return low, high
 
 
@@ -111,7 +117,8 @@ class Bounds:
         Range of every feature in the user's units: one ``(low, high)`` pair
         for all features, or one pair per feature, in their order or by the names
         of the columns: ``{"age": (17, 90), "size": (40, 200)}``. Features are
-        mapped to ``[-1, 1]`` inside and coefficients come back in the user's units.
+        mapped into ``[-1, 1]`` inside and coefficients come back in the user's
+        units. See ``centred`` for what becomes of 0.
     label
         Range ``(low, high)`` of the label of a regression.
     classes
@@ -120,6 +127,12 @@ class Bounds:
         Largest weight a row may carry.
     names
         Column of every range; a mapping of ``features`` sets it.
+    centred
+        Whether ``low`` becomes -1, the middle of a range 0 and ``high`` 1. If not,
+        0 stays 0 and the end further from it becomes 1 or -1. None means: centred
+        where the model has an intercept and rows are dense. A range such as
+        ``(-1, 1)`` has its middle at 0, so 0 stays 0 in any case: declare it for an
+        indicator, or for any column that is 0 in most rows.
 
     Examples
     --------
@@ -137,12 +150,15 @@ class Bounds:
     classes: tuple[Any, ...] | None = None
     weight: float = 1.0
     names: tuple[str, ...] | None = None
+    centred: bool | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         put("weight", moderate("weight", self.weight))
+        if self.centred is not None:
+            put("centred", truth("centred", self.centred))
         if self.row_norm is not None:
             put("row_norm", moderate("row_norm", self.row_norm))
         if self.label is not None:

@@ -6,7 +6,9 @@ import math
 import traceback
 import tracemalloc
 import warnings
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -46,11 +48,15 @@ def dense(rows) -> np.ndarray:
     X=matrices,
     norm=st.floats(1e-3, 1e3),
     intercept=st.sampled_from([0.0, 1.0, 7.3]),
-    ranges=st.sampled_from([None, (-1.0, 2.0), (-1e300, 1e300), (0.0, 1e-3)]),
+    ranges=st.sampled_from(
+        [None, (-1.0, 2.0), (-1e50, 1e50), (0.0, 1e-3), (0.0, 0.1), (2.0**53, 2.0**53 + 6)]
+    ),
     sparse=st.booleans(),
 )
 def test_stored_rows_obey_the_norm_exactly(X, norm, intercept, ranges, sparse):
-    bounds = Bounds(row_norm=norm, features=ranges, classes=(0, 1))
+    sparse &= ranges is None or ranges[0] <= 0.0
+    centred = False if sparse else None
+    bounds = Bounds(row_norm=norm, features=ranges, classes=(0, 1), centred=centred)
     bounding = Bounding.plan(bounds, X.shape[1], Logistic(), intercept=intercept)
     source = ArraySource(sp.csr_array(X) if sparse else X, np.zeros(len(X)))
     rows = bounding.apply(source)
@@ -90,14 +96,42 @@ def test_default_row_norm_comes_from_the_ranges():
     assert bounding.row_norm >= 2.0
 
 
-def test_ranges_are_centred_only_when_zero_is_outside_and_an_intercept_exists():
-    bounds = Bounds(features=[(100.0, 200.0), (-2.0, 4.0)], classes=(0, 1))
-    X = np.array([[100.0, 4.0], [500.0, 0.0]])
-    with_intercept = Bounding.plan(bounds, 2, Logistic(), intercept=1.0)
-    rows = with_intercept.apply(ArraySource(X, [0, 1]))
-    np.testing.assert_allclose(rows.X, [[-1, 1, 1], [1, 0, 1]], rtol=1e-13)
-    rows = Bounding.plan(bounds, 2, Logistic()).apply(ArraySource(X, [0, 1]))
-    np.testing.assert_allclose(rows.X, [[0.5, 1], [1, 0]], rtol=1e-13)
+def test_dense_ranges_are_centred_where_an_intercept_takes_up_the_middle():
+    bounds = Bounds(features=[(100.0, 200.0), (0.0, 4.0), (-2.0, 4.0), (-1.0, 1.0)], classes=(0, 1))
+    X = np.array([[100.0, 4.0, 1.0, 1.0], [500.0, 0.0, -2.0, 0.0]])
+
+    def bounded(bounds, intercept):
+        rows = Bounding.plan(bounds, 4, Logistic(), intercept).apply(ArraySource(X, [0, 1]))
+        return rows.X[:, :4]
+
+    middle = [[-1, 1, 0, 1], [1, -1, -1, 0]]
+    np.testing.assert_allclose(bounded(bounds, 1.0), middle, rtol=1e-13)
+    zeros = [[0.5, 1, 0.25, 1], [1, 0, -0.5, 0]]
+    np.testing.assert_allclose(bounded(bounds, 0.0), zeros, rtol=1e-13)
+    kept = replace(bounds, centred=False)
+    np.testing.assert_allclose(bounded(kept, 1.0), zeros, rtol=1e-13)
+    with pytest.raises(Incompatible, match="needs an intercept"):
+        bounded(replace(bounds, centred=True), 0.0)
+
+
+@pytest.mark.parametrize("norm", [None, 0.9, 40.0])
+@pytest.mark.parametrize("intercept", [0.0, 0.8])
+@pytest.mark.parametrize("centred", [None, False])
+def test_no_row_at_any_corner_of_its_ranges_is_longer_than_planned(norm, intercept, centred):
+    """Brute force over all corners, middles, zeros and values far outside, as exact fractions."""
+    ranges = [(0.0, 0.3), (-0.1, 7.7), (-5.0, 0.0), (1e8 + 0.1, 1e8 + 0.7)]
+    bounds = Bounds(features=ranges, row_norm=norm, classes=(0, 1), centred=centred)
+    bounding = Bounding.plan(bounds, 4, Logistic(), intercept)
+    choices = [(low, high, (low + high) / 2, 0.0, -3e38, 3e38) for low, high in ranges]
+    X = np.array(list(product(*choices)))
+    for narrow in (False, True):
+        given = X.astype(np.float32) if narrow else X
+        rows = bounding.apply(ArraySource(given, np.zeros(len(X))), narrow=narrow)
+        longest = max(square(row) for row in rows.X)
+        assert longest <= Fraction(bounding.row_norm) ** 2
+        assert np.abs(rows.X[:, :4]).max() <= 1.0
+        # and no noise is wasted on rows that cannot be
+        assert norm == 40.0 or longest >= Fraction(0.999 * bounding.row_norm) ** 2
 
 
 def test_sparse_rows_refuse_ranges_without_zero():
@@ -105,6 +139,9 @@ def test_sparse_rows_refuse_ranges_without_zero():
     bounding = Bounding.plan(bounds, 2, Logistic())
     with pytest.raises(Incompatible, match="contain 0"):
         bounding.apply(ArraySource(sp.csr_array(np.eye(2)), [0, 1]))
+    centred = Bounding.plan(Bounds(features=(0, 1), classes=(0, 1)), 2, Logistic(), intercept=1.0)
+    with pytest.raises(Incompatible, match="centred=False"):
+        centred.apply(ArraySource(sp.csr_array(np.eye(2)), [0, 1]))
 
 
 def test_an_entry_stored_twice_in_a_sparse_row_counts_once():
@@ -124,7 +161,8 @@ def test_coefficients_predict_the_same_in_the_users_units(sparse, label, interce
     ranges = [(-3.0, 5.0), (0.0, 40.0)] + ([] if sparse else [(100.0, 200.0)])
     low, high = np.array(ranges).T
     X = rng.uniform(low, high, size=(20, len(ranges)))
-    bounds = Bounds(row_norm=50.0, features=ranges, label=label)
+    centred = False if sparse else None
+    bounds = Bounds(row_norm=50.0, features=ranges, label=label, centred=centred)
     bounding = Bounding.plan(bounds, X.shape[1], Squared(), intercept=intercept)
     y = rng.uniform(*label, size=20)
     rows = bounding.apply(ArraySource(sp.csr_array(X) if sparse else X, y))
@@ -328,7 +366,7 @@ def test_dense_rows_take_one_copy():
     norm=st.sampled_from([None, 0.7, 5.0]),
     intercept=st.sampled_from([0.0, 1.0]),
     ranges=st.sampled_from(
-        [None, (-1.0, 2.0), (3.0, 9.0), [(0.0, 1.0), (-50.0, -1.0), (2.0, 8.0)]]
+        [None, (-1.0, 2.0), (3.0, 9.0), (0.0, 7.0), [(0.0, 1.0), (-50.0, -1.0), (2.0, 8.0)]]
     ),
 )
 def test_coefficients_times_rows_within_bounds_are_weights_times_bounded_rows(
@@ -342,12 +380,11 @@ def test_coefficients_times_rows_within_bounds_are_weights_times_bounded_rows(
     coef, constant = bounding.coefficients(weights)
     rows = bounding.apply(ArraySource(X, np.zeros(4)))
     scale, shift = (4.0, 2.0) if intercept else (6.0, 0.0)  # of the label's range
-    cut = within(bounds, X, centred=intercept > 0)
+    bounds = replace(bounds, centred=intercept > 0)  # as estimators note it
+    cut = within(bounds, X)
     np.testing.assert_allclose(cut @ coef + constant, rows.X @ weights * scale + shift, atol=1e-9)
-    if all(low <= 0 <= high for low, high in bounds.ranges(3) or ()):
-        np.testing.assert_allclose(
-            within(bounds, sp.csr_array(X), centred=intercept > 0).toarray(), cut
-        )
+    sparse = within(bounds, sp.csr_array(X))
+    np.testing.assert_allclose(sparse.toarray() if sp.issparse(sparse) else sparse, cut)
 
 
 def test_blank_rows_are_zero_where_ranges_are_centred():

@@ -43,12 +43,13 @@ LOGISTIC = PrivateLogisticRegression(bounds=Bounds(features=(0, 10), classes=("l
 
 def objective(model: AccuracyFirst, classify: bool) -> tuple[float, float]:
     """Return the scaled mean objective of the model and its minimum, by an independent route."""
-    scaled = np.column_stack([X / 10, np.full(N, 0.5 * np.sqrt(2))])
+    scaled = np.column_stack([X / 5 - 1, np.full(N, 0.5 * np.sqrt(2))])
     strength = model.plan_facts_["strength"] / N
     inner = model.estimator_
-    coef = np.ravel(inner.coef_) * 10
+    coef = np.ravel(inner.coef_) * 5
+    middle = np.ravel(inner.intercept_)[0] + coef.sum()  # the score where all features are 5
     if classify:
-        w = np.append(coef, np.ravel(inner.intercept_)[0] / scaled[0, -1])
+        w = np.append(coef, middle / scaled[0, -1])
         y = np.where(inner.classes_[1] == CLASS, 1.0, -1.0)
         value = lambda w: np.logaddexp(0, -y * (scaled @ w)).mean() + strength / 2 * w @ w  # noqa: E731
         best = np.zeros(3)
@@ -58,7 +59,7 @@ def objective(model: AccuracyFirst, classify: bool) -> tuple[float, float]:
             best -= np.linalg.solve((scaled.T * (s * (1 - s))) @ scaled / N
                                     + strength * np.eye(3), slope)  # fmt: skip
         return float(value(w)), float(value(best))
-    w = np.append(coef / 20, (inner.intercept_ - 10) / 20 / scaled[0, -1])
+    w = np.append(coef / 20, (middle - 10) / 20 / scaled[0, -1])
     y = (LABEL - 10) / 20
     value = lambda w: 0.5 * ((scaled @ w - y) ** 2).mean() + strength / 2 * w @ w  # noqa: E731
     best = np.linalg.solve(scaled.T @ scaled / N + strength * np.eye(3), scaled.T @ y / N)

@@ -141,6 +141,39 @@ NUMERALS = X.astype(str)
 PERIODS = pd.Series(pd.period_range("2000", periods=ROWS))
 INTERVALS = pd.Series(pd.interval_range(0, ROWS))
 
+
+class DaskFrame:
+    """Answers as a Dask frame does: for names of columns, and with text for unknown sizes."""
+
+    columns = ("age", "size")
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def __dask_graph__(self) -> Any:
+        return {"rows": self.rows}
+
+    def items(self) -> Any:
+        return [(name, self) for name in self.columns]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.rows)
+
+
+class SparkFrame:
+    columns = ("age", "size")
+
+    def toPandas(self) -> Any:
+        raise AssertionError("rows are read")
+
+
+class Relation:
+    columns = ("age", "size")
+
+    def fetchdf(self) -> Any:
+        raise AssertionError("rows are read")
+
+
 ADVICE: dict[str, tuple[Any, Any, str]] = {
     "NaN": (spoilt(np.nan, float), Y, "^X has a missing or non-finite value .* fixed rule"),
     "infinity": (spoilt(np.inf, float), Y, "^X has a missing or non-finite value"),
@@ -184,6 +217,10 @@ ADVICE: dict[str, tuple[Any, Any, str]] = {
     "a mask": (np.ma.masked_array(X), Y, r"^X is a masked array.*X\.filled"),
     "masked labels": (X, np.ma.masked_array(Y), r"^y is a masked array.*y\.filled"),
     "a lazy frame": (pl.LazyFrame(X), Y, r"^X is a LazyFrame.*X\.collect\(\)"),
+    "a Dask frame": (DaskFrame(X), Y, r"^X is a Dask collection.*Pass X\.compute\(\)"),
+    "labels in Dask": (X, DaskFrame(Y), r"^y is a Dask collection.*Pass y\.compute\(\)"),
+    "a Spark frame": (SparkFrame(), Y, r"^X is a Spark data frame.*Pass X\.toPandas\(\)"),
+    "a DuckDB relation": (Relation(), Y, r"^X is a DuckDB relation.*Pass X\.df\(\)"),
     "a matrix": (X.view(np.matrix), Y, r"^X is an np\.matrix.*np\.asarray\(X\)"),
     "a matrix of labels": (X, Y.reshape(-1, 1).view(np.matrix), r"np\.asarray\(y\)"),
     "text in polars": (pl.DataFrame(TEXT.to_dict("list")), Y, r"^X .* holds text; X\.dtypes"),

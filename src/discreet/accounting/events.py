@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import chain, groupby
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -299,6 +300,10 @@ class Composed(Curve):
 
     def merged(self) -> tuple[Event, ...]:
         """Return fewer events of the same cost: one Gaussian, one zCDP, and the others."""
+        return self._merged
+
+    @cached_property
+    def _merged(self) -> tuple[Event, ...]:
         rest = [e for e in self.events if not isinstance(e, Gaussian | ZCDP)]
         noises = [e.multiplier for e in self.events if isinstance(e, Gaussian)]
         rho = sum(e.rho for e in self.events if isinstance(e, ZCDP))
@@ -329,7 +334,12 @@ class Composed(Curve):
         )
 
     def rdp(self, order: float) -> float:
-        return sum(event.rdp(order) for event in self.merged())
+        return sum(times * event.rdp(order) for times, event in self._counted)
+
+    @cached_property
+    def _counted(self) -> list[tuple[int, Event]]:
+        """Merged events, each with how often it follows itself: equal events cost the same."""
+        return [(len(list(run)), event) for event, run in groupby(self._merged)]
 
     def to_dict(self) -> dict[str, Any]:
         # Runs of equal events are stored once, as [times, event].

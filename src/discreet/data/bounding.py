@@ -35,9 +35,9 @@ class Bounding:
     """The public map from the user's rows to bounded rows, and back for weights.
 
     Features with a declared range are clipped to it and scaled so that their
-    largest magnitude is 1. A range that holds 0 keeps its zero, and so does
-    every range when there is no intercept; other ranges are centred. Rows are
-    then scaled down to the row norm, and the intercept constant is appended. A
+    largest magnitude is 1. With an intercept, ranges are centred first, unless
+    ``bounds.centred`` is False, which sparse rows need; without one 0 stays 0. Rows
+    are then scaled down to the row norm, and the intercept constant is appended. A
     row with a value that is not finite, or with a label outside the declared
     classes, becomes a blank row: weight 0 and all zeros.
 
@@ -94,6 +94,11 @@ class Bounding:
                 "leak. Pass Bounds(row_norm=...), longer rows are scaled down; or "
                 "Bounds(features=...)."
             )
+        if bounds.centred and bounds.features is not None and not intercept:
+            raise Incompatible(
+                "bounds.centred needs an intercept, which takes up what centring takes away. Fit "
+                "one, or leave centred out."
+            )
         bounding = cls(bounds, n_features, loss, float(intercept))
         bounds.ranges(n_features)
         bounding._labels.check()
@@ -130,7 +135,9 @@ class Bounding:
 
     @cached_property
     def _ranges(self) -> tuple[Array, Array, Array, Array] | None:
-        return _scaling(self.bounds, self.n_features, centred=self.intercept > 0)
+        declared = self.bounds.centred
+        centred = self.intercept > 0 if declared is None else declared
+        return _scaling(self.bounds, self.n_features, centred=centred)
 
     def coefficients(self, weights: Array) -> tuple[Array, Any]:
         """Return coefficients and intercept in the user's units.
@@ -145,7 +152,7 @@ class Bounding:
         >>> from discreet.losses import Squared
         >>> bounds = Bounds(features=(0, 10), label=(-2, 2))
         >>> Bounding.plan(bounds, 1, Squared(), intercept=1.0).coefficients(np.array([5.0, 1.0]))
-        (array([1.]), 2.0)
+        (array([2.]), -8.0)
         """
         if weights.shape[0] != self.dimension:
             raise InvalidParameter(f"weights must have {self.dimension} rows.")
@@ -267,7 +274,11 @@ class Bounding:
         return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
 
     def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
-        _check_zeros(self._ranges)
+        if not _keeps_zeros(self._ranges):
+            raise Incompatible(
+                "Sparse rows need feature ranges that keep 0 at 0. Declare ranges that contain 0, "
+                "with Bounds(centred=False) if there is an intercept, or pass dense rows."
+            )
         X = Stacked(source, self.dimension, storage.dtype)
         y = self._labels.empty(source.n_rows)
         weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
@@ -302,22 +313,25 @@ class Bounding:
         return X.astype(storage.dtype, copy=False), y, weight, bounds
 
 
-def within(bounds: Bounds, X: Any, *, centred: bool) -> Any:
+def within(bounds: Bounds, X: Any) -> Any:
     """Return rows as a model was fitted to them, in the user's units.
 
     Values are clipped to their ranges and rows scaled down to the row norm, as by a
-    :class:`Bounding` with those bounds; ``centred`` says whether it had an intercept.
+    :class:`Bounding` with those bounds; ``bounds.centred`` says whether it centred ranges.
+    Sparse rows stay sparse if 0 stays 0.
 
     Examples
     --------
-    >>> within(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]), centred=True)
+    >>> within(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]))
     array([[120.,  35.]])
-    >>> within(Bounds(row_norm=1.0), np.array([[3.0, 4.0]]), centred=True).round(6)
+    >>> within(Bounds(row_norm=1.0), np.array([[3.0, 4.0]])).round(6)
     array([[0.6, 0.8]])
     """
-    scaling, limit = _scaling(bounds, X.shape[1], centred=centred), bounds.row_norm
+    limit = bounds.row_norm
+    scaling = _scaling(bounds, X.shape[1], centred=bool(bounds.centred))
+    if sp.issparse(X) and not _keeps_zeros(scaling, shortened=limit is not None):
+        X = X.toarray()
     if sp.issparse(X):
-        _check_zeros(scaling)
         X = sp.csr_array(X, dtype=np.float64, copy=True)
         X.sum_duplicates()
         rows, half = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), np.ones(1)
@@ -351,18 +365,17 @@ def _scaling(
     if ranges is None:
         return None
     low, high = np.array(ranges).T
-    outside = (low > 0.0) | (high < 0.0)
-    centre = np.where(outside & centred, 0.5 * low + 0.5 * high, 0.0)
+    centre = 0.5 * low + 0.5 * high if centred else np.zeros(n_features)
     half = np.where(centre != 0.0, 0.5 * high - 0.5 * low, np.maximum(abs(low), abs(high)))
-    return low, high, centre, np.maximum(half, 1e-300)
+    return low, high, centre, half
 
 
-def _check_zeros(scaling: tuple[Array, ...] | None) -> None:
-    if scaling is not None and ((scaling[0] > 0.0) | (scaling[1] < 0.0)).any():
-        raise Incompatible(
-            "Sparse rows need feature ranges that contain 0, otherwise no zero stays zero. "
-            "Declare ranges that contain 0, or pass dense rows."
-        )
+def _keeps_zeros(scaling: tuple[Array, ...] | None, *, shortened: bool = True) -> bool:
+    """Return whether 0 stays 0 when it is clipped and, if rows are shortened, centred."""
+    if scaling is None:
+        return True
+    low, high, centre, _ = scaling
+    return bool(((low <= 0.0) & (high >= 0.0)).all()) and not (shortened and centre.any())
 
 
 def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:

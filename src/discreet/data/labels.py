@@ -101,9 +101,7 @@ class Labels:
             return 1.0
         assert self.bounds.label is not None
         low, high = self.bounds.label
-        scale = 0.5 * high - 0.5 * low if self.centred else max(abs(low), abs(high))
-        # privacy: half of a subnormal range may round to 0, and 0 / 0 is no number.
-        return max(scale, 1e-300)
+        return 0.5 * high - 0.5 * low if self.centred else max(abs(low), abs(high))
 
     def empty(self, n_rows: int) -> Array:
         """Return room for the labels of ``n_rows`` rows."""

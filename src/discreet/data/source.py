@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.blocks import block_rows, slices
+from discreet.data.sparse_format import well_formed
 from discreet.errors import InvalidData
 
 
@@ -68,7 +69,7 @@ class ArraySource:
     """
 
     def __init__(self, X: Any, y: Any | None = None, weight: Any | None = None) -> None:
-        self._X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+        self._X = sp.csr_array(well_formed(X)) if sp.issparse(X) else np.asarray(X)
         if self._X.ndim != 2:
             raise InvalidData("X must have two dimensions, rows and features.")
         if self._X.dtype.kind not in "fiub":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -69,12 +70,20 @@ class LinearModel(PrivateEstimator):
             intercept=intercept,
         )
 
+    def _bounds_of(self, X: Any) -> Bounds:
+        bounds = super()._bounds_of(X)
+        if bounds.features is not None and bounds.centred is None:
+            # privacy: the type of the rows is public, and no noise depends on this.
+            self.bounds_ = replace(bounds, centred=bool(self.fit_intercept) and not sp.issparse(X))
+        return self.bounds_
+
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         X = read_rows(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
         # New rows are cut like those the model was fitted to: it knows nothing of others.
-        X = within(self.bounds_, X, centred=bool(np.any(self.intercept_ != 0.0)))
-        return np.asarray(self._product(X) + self.intercept_, dtype=np.float64)
+        return np.asarray(
+            self._product(within(self.bounds_, X)) + self.intercept_, dtype=np.float64
+        )
 
     def _product(self, X: Any) -> Any:
         return X @ self.coef_.T

@@ -12,9 +12,11 @@ from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from discreet.data.sparse_format import well_formed
 from discreet.errors import InvalidData, NotNumbers
 
 _HARMLESS = (
@@ -92,7 +94,7 @@ _OBJECTS = (
     "interval or another object. Pass an array or a data frame of numbers, with missing values "
     "filled by a fixed rule."
 )
-_LAZY = "{0} is a LazyFrame, whose rows are not there yet. Pass {0}.collect()."
+_LAZY = "{0} is a {1}, whose rows are not in memory yet. Pass {0}.{2}."
 _MATRIX = "{0} is an np.matrix, which scikit-learn does not take. Pass np.asarray({0})."
 _MASKED = (
     "{0} is a masked array, and masked cells would count. Pass a plain one, such as "
@@ -120,14 +122,17 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     if options.get("reset", True):
         # privacy: weights of one fit must never stand beside the guarantee of another.
         estimator._forget()
-    numeric = rows if options.get("y_numeric") else rows[:1]
     for name, given in zip("Xy", rows, strict=False):
         if isinstance(given, np.ma.MaskedArray):
             raise InvalidData(_MASKED.format(name))
         if isinstance(given, np.matrix):
             raise InvalidData(_MATRIX.format(name))
-        if type(given).__name__ == "LazyFrame":  # of polars
-            raise InvalidData(_LAZY.format(name))
+        lazy = _lazy(given)
+        if lazy is not None:
+            raise InvalidData(_LAZY.format(name, *lazy))
+    if rows and sp.issparse(rows[0]):
+        rows = (well_formed(rows[0]), *rows[1:])
+    numeric = rows if options.get("y_numeric") else rows[:1]
     for given in rows[1:]:
         # numpy would turn all into text.
         if isinstance(given, list | tuple) and len({isinstance(v, str) for v in given}) > 1:
@@ -165,6 +170,21 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
             # A None among objects passes as finite and turns into NaN afterwards.
             raise InvalidData(_MISSING.format("y"))
     return read
+
+
+def _lazy(data: Any) -> tuple[str, str] | None:
+    """Return what data is whose rows are not in memory, and how they are read; None for other."""
+    kind = type(data)  # frames answer for names of columns too, their types do not
+    if kind.__name__ == "LazyFrame":  # of polars
+        return "LazyFrame", "collect()"
+    # Arrays of xarray have a graph only where they hold a Dask collection.
+    if hasattr(kind, "__dask_graph__") and data.__dask_graph__() is not None:
+        return "Dask collection", "compute()"
+    if hasattr(kind, "toPandas"):
+        return "Spark data frame", "toPandas()"
+    if hasattr(kind, "fetchdf"):
+        return "DuckDB relation", "df()"
+    return None
 
 
 def read_weights(weights: Any, n_rows: int) -> Any:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
@@ -152,11 +153,14 @@ class PrivateStream(Flowing, LinearModel):
     def _feed(self, X: Any, labels: Any, start: int | None) -> None:
         """Learn validated rows, record the state, and only then publish."""
         learner = self._living()
+        problem = learner.plan.problem
         # privacy: two threads that go on from the same state would each add their own noise to it,
         # and a warning of numpy would tell what the rows are like.
         with learner.alone, np.errstate(all="ignore"):
             first = self._place(start)
-            rows = learner.plan.problem.bounding.apply(ArraySource(X, labels))
+            # What the first rows were decides whether ranges are centred; see Bounds.
+            dense = X.toarray() if sp.issparse(X) and problem.bounds.centred else X
+            rows = problem.bounding.apply(ArraySource(dense, labels))
             position, steps = first + rows.n_rows, learner.steps
             try:
                 learner.learn(rows, record=self._recorder(position))
