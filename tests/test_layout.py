@@ -14,7 +14,7 @@ ROOMS = (
     "errors",
     "checks",
     "bounds",
-    "writing",
+    "files",
     "accounting",
     "losses",
     "sets",

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.cli.files import check_outputs
 from discreet.errors import InvalidParameter
-from discreet.writing import write_json
+from discreet.files.writing import write_json
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --quiet"
 FIRST = (

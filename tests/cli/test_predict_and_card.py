@@ -12,8 +12,8 @@ import pytest
 
 from discreet import Bounds, Guarantee, PrivateRidge, load
 from discreet.accounting.events import Pure
+from discreet.files.checksums import seal
 from discreet.report import card_dict, render
-from discreet.sealing import seal
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --force --quiet"
 

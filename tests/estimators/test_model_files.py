@@ -32,9 +32,9 @@ from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.claims import LABELS_PUBLIC
 from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _parts, _plain
+from discreet.files.checksums import seal
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS
-from discreet.sealing import seal
 from discreet.sets import SETS, Box, Intersection, L2Ball
 
 RNG = np.random.default_rng(5)

@@ -30,8 +30,8 @@ from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal
 from discreet.estimators.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
+from discreet.files.checksums import seal
 from discreet.noise import Seeded
-from discreet.sealing import seal
 from discreet.sets import L2Ball
 
 RNG = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
-from discreet.writing import write_text
+from discreet.files.writing import write_text
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, read_model, say, tell
-from discreet.writing import write_text
+from discreet.files.writing import write_text
 
 _EPILOG = """\
 examples:

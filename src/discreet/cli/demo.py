@@ -11,7 +11,7 @@ from discreet.cli.files import add_force, check_outputs, say, tell, write_model
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidParameter
-from discreet.writing import write_json, write_text
+from discreet.files.writing import write_json, write_text
 
 RANGES = {
     "worst radius": (5, 30),

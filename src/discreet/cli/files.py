@@ -16,8 +16,8 @@ import numpy as np
 from discreet.bounds import Bounds
 from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
-from discreet.printing import printable
-from discreet.writing import special
+from discreet.files.plain_text import printable
+from discreet.files.writing import special
 
 
 def say(message: str) -> None:

@@ -12,7 +12,7 @@ from discreet.cli.models import MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidData
-from discreet.writing import write_text
+from discreet.files.writing import write_text
 
 SCHEMA_EXAMPLE = """\
 neighbours = "zero-out"   # or "replace-one", "add-remove" (then also n_rows = ...)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from discreet import __version__
 from discreet.errors import DiscreetError, TooFewRows, WeakBudget
-from discreet.printing import printable
+from discreet.files.plain_text import printable
 
 _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from discreet.printing import printable
+from discreet.files.plain_text import printable
 
 ALGORITHM_HELP = "such as noisy-gradient; a wrong name lists all (default: auto)"
 

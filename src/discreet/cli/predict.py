@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, read_model, say
 from discreet.errors import Incompatible
-from discreet.writing import replacing
+from discreet.files.writing import replacing
 
 _EPILOG = """\
 examples:

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-from discreet.sealing import is_sealed, parse, seal
-from discreet.writing import LOCKS, replacing
+from discreet.files.checksums import is_sealed, parse, seal
+from discreet.files.writing import LOCKS, replacing
 
 Built = TypeVar("Built")
 

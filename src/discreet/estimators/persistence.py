@@ -31,11 +31,11 @@ from discreet.checks import weight_count
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
 from discreet.estimators.parameters import Configured
+from discreet.files.checksums import is_sealed, parse, seal
+from discreet.files.writing import write_text
 from discreet.losses import LOSSES, Clipped
 from discreet.regularizers import REGULARIZERS
-from discreet.sealing import is_sealed, parse, seal
 from discreet.sets import SETS
-from discreet.writing import write_text
 
 FORMAT = "discreet-model"
 FORMAT_VERSION = 2

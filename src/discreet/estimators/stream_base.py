@@ -34,9 +34,9 @@ from discreet.estimators.base import assuming, promising_little
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
+from discreet.files.checksums import seal
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem
-from discreet.sealing import seal
 from discreet.sets import AllSpace, ConvexSet
 
 FIRST_ROWS = 4096

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.bounds import NEIGHBOURS
-from discreet.printing import printable
+from discreet.files.plain_text import printable
 
 _WIDTH = 88
 _LISTED = 12

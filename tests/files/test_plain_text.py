@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.printing import printable
+from discreet.files.plain_text import printable
 
 
 @pytest.mark.parametrize(

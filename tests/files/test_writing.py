@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import InvalidData
-from discreet.writing import replacing, write_json
+from discreet.files.writing import replacing, write_json
 
 
 def test_a_file_is_replaced_only_when_complete(tmp_path) -> None:
@@ -115,7 +115,7 @@ def test_a_file_and_its_folder_are_on_the_disk_before_it_counts(tmp_path, monkey
 WRITER = """
 import sys, time
 from pathlib import Path
-from discreet.writing import replacing
+from discreet.files.writing import replacing
 with replacing(Path(sys.argv[1])) as file:
     file.write("half")
     file.flush()
