@@ -257,7 +257,7 @@ class Guarantee:
         >>> g = Guarantee(epsilon=1.0, delta=1e-5, neighbours="zero-out",
         ...               event=Gaussian(3.730631634816), theorem="Gaussian mechanism")
         >>> round(g.epsilon_at(1e-9), 4)
-        1.4891
+        1.5019
         """
         found = epsilon_at(self.event, _below_one(delta))
         stated = self.reserved or (self.epsilon, self.delta)
@@ -291,7 +291,7 @@ class Guarantee:
         >>> g = Guarantee(epsilon=1.0, delta=1e-5, neighbours="zero-out",
         ...               event=Gaussian(3.730631634816), theorem="Gaussian mechanism")
         >>> round(g.compose(g).epsilon, 4), round(g.compose(g, delta=1e-5).epsilon, 4)
-        (1.4245, 1.4717)
+        (1.4002, 1.4652)
         """
         for part in (self, *others):
             if not isinstance(part, Guarantee):

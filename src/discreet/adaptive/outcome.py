@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.accounting import Event, Guarantee
-from discreet.algorithms.base import SIDE_CHANNELS, Problem, sealed
+from discreet.algorithms.base import ASSUMED, Problem, sealed
 from discreet.noise import Randomness
 from discreet.types import Array
 
@@ -84,7 +84,7 @@ class Costs:
             neighbours=self.problem.neighbours,
             event=self.event,
             theorem=self.theorem,
-            assumptions=(SIDE_CHANNELS, *self.assumptions, *self.problem.assumptions),
+            assumptions=(*ASSUMED, *self.assumptions, *self.problem.assumptions),
             kind="ex-post",
             reserved=(self.reserved, self.delta),
         )

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.accounting import Budget, Event, FixedSizeGaussian, Guarantee, epsilon_at
 from discreet.algorithms.base import (
-    SIDE_CHANNELS,
+    ASSUMED,
     Printed,
     Problem,
     Release,
@@ -130,7 +130,7 @@ class BassilySmithThakurtaPlan(Printed):
             neighbours=self.problem.neighbours,
             event=self.event,
             theorem="Bassily, Smith, Thakurta 2014, algorithm 1, accounted exactly",
-            assumptions=(SIDE_CHANNELS, *self.problem.assumptions),
+            assumptions=(*ASSUMED, *self.problem.assumptions),
         )
 
     @property

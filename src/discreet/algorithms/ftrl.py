@@ -41,7 +41,7 @@ from typing import Any, ClassVar
 
 from discreet.accounting import Budget, Gaussian, Guarantee, epsilon_at, gaussian_multiplier
 from discreet.algorithms.base import (
-    SIDE_CHANNELS,
+    ASSUMED,
     Printed,
     Problem,
     Release,
@@ -294,7 +294,7 @@ class FTRLPlan(Printed):
             event=event,
             theorem="Gaussian noise on lower-triangular sums of adaptive vectors (Denisov et al. "
             "2022)",
-            assumptions=(SIDE_CHANNELS, ONE_PASS, *self.problem.assumptions),
+            assumptions=(*ASSUMED, ONE_PASS, *self.problem.assumptions),
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from discreet.accounting import Budget, Event, Guarantee
-from discreet.algorithms.base import SIDE_CHANNELS, Problem
+from discreet.algorithms.base import ASSUMED, Problem
 
 
 class Budgeted(Protocol):
@@ -26,5 +26,5 @@ def promise(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guaran
         neighbours=plan.problem.neighbours,
         event=event,
         theorem=theorem,
-        assumptions=tuple(dict.fromkeys((SIDE_CHANNELS, *assumed, *plan.problem.assumptions))),
+        assumptions=tuple(dict.fromkeys((*ASSUMED, *assumed, *plan.problem.assumptions))),
     )

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.accounting import BoundedRange, Budget, Composed, Guarantee
-from discreet.algorithms.base import SIDE_CHANNELS
+from discreet.algorithms.base import ASSUMED
 from discreet.algorithms.oscillation import MOST_ROWS
 from discreet.checks import between, one_of
 from discreet.errors import InvalidData, InvalidParameter
@@ -176,7 +176,7 @@ class Quantiles(FittedQuantiles, Portable):
             neighbours=self.neighbours,
             event=events[0] if len(events) == 1 else Composed(events),
             theorem=THEOREM.format(SCORES[by]),
-            assumptions=(SIDE_CHANNELS, SCHEMA_PUBLIC),
+            assumptions=(*ASSUMED, SCHEMA_PUBLIC),
             secure=random.secure,
         )
         return self
