@@ -104,7 +104,7 @@ class LossGrid:
         1.5
         """
         top = tilt * float(self.values[-1])
-        return math.log(max(self.masses @ np.exp(tilt * self.values - top), 1e-300)) + top
+        return math.log(max(float(self.masses @ np.exp(tilt * self.values - top)), 1e-300)) + top
 
     def tilted(self, tilt: float) -> LossGrid:
         """Return the same losses with their masses tilted, which they must not be before.
