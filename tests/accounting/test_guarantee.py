@@ -2,6 +2,8 @@
 
 import json
 import math
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,13 @@ import pytest
 
 from discreet.accounting import (
     INSECURE,
+    MODES,
     Approximate,
     Budget,
+    Composed,
     Gaussian,
     Guarantee,
+    LossTerms,
     PoissonGaussian,
     Pure,
     epsilon_at,
@@ -104,8 +109,9 @@ def test_relations() -> None:
     secret = guarantee(neighbours="add-remove")
     assert secret.under("zero-out") == (1.0, 1e-6)
     assert secret.under("replace-one") == zero_out.under("replace-one")
-    assert guarantee(kind="ex-post").under("replace-one") is None
-    assert guarantee(kind="ex-post", delta=0.0).under("replace-one") == (2.0, 0.0)
+    late = {"kind": "ex-post", "reserved": (1.0, 1e-6)}
+    assert guarantee(**late).under("replace-one") is None
+    assert guarantee(**late, delta=0.0).under("replace-one") == (2.0, 0.0)
     with pytest.raises(InvalidParameter):
         zero_out.under("sideways")
 
@@ -204,7 +210,7 @@ def test_composition_is_tight_and_keeps_everything() -> None:
 def test_composition_of_pure_and_ex_post_adds_up() -> None:
     pure = guarantee(epsilon=0.5, delta=0.0, event=Pure(0.5))
     assert pure.compose(pure).epsilon == pytest.approx(1.0)
-    late = guarantee(epsilon=0.5, delta=0.0, event=Pure(4.0), kind="ex-post")
+    late = guarantee(epsilon=0.5, delta=0.0, event=Pure(4.0), kind="ex-post", reserved=(4.0, 0.0))
     both = pure.compose(late)
     assert (both.epsilon, both.kind) == (1.0, "ex-post")
 
@@ -219,9 +225,10 @@ def test_reserves_of_ex_post_guarantees() -> None:
     assert both.epsilon == pytest.approx(1.2)
     assert both.reserved == pytest.approx((4.5, 0.0))
     assert both.event.delta(4.5) <= 1e-12
-    # A reserve that nobody stated cannot be summed, and a sum is never above its reserve.
-    assert late.compose(guarantee(epsilon=0.1, delta=0.0, kind="ex-post")).reserved is None
-    for change in ({"reserved": (0.2, 0.0)}, {"kind": "ex-ante"}, {"reserved": (2.0, -1.0)}):
+    # What was spent is never above its reserve, which must be known.
+    for change in (
+        {"reserved": (0.2, 0.0)}, {"kind": "ex-ante"}, {"reserved": (2.0, -1.0)}, {"reserved": None}
+    ):  # fmt: skip
         with pytest.raises(InvalidParameter):
             guarantee(**({"epsilon": 0.35, "delta": 0.0, "kind": "ex-post",
                           "reserved": (2.0, 0.0)} | change))  # fmt: skip
@@ -232,11 +239,56 @@ def test_only_guarantees_compose() -> None:
         guarantee().compose("a model")  # type: ignore[arg-type]
 
 
-def test_different_relations_do_not_compose() -> None:
-    with pytest.raises(Incompatible, match="neighbours"):
-        guarantee().compose(guarantee(neighbours="replace-one"))
+def test_different_units_do_not_compose() -> None:
     with pytest.raises(Incompatible, match="unit"):
         guarantee().compose(guarantee(unit="person"))
+
+
+def test_different_relations_compose_under_one_that_all_have() -> None:
+    zero, replaced = guarantee(), guarantee(neighbours="replace-one")
+    secret = guarantee(neighbours="add-remove")
+    both = zero.compose(replaced)
+    assert both.epsilon == pytest.approx(replaced.compose(zero).epsilon, rel=1e-9)
+    assert both.neighbours == "replace-one"
+    # The first moves twice as far under a replacement; the sum of both covers that.
+    true = Composed((Gaussian(gaussian_multiplier(1.0, 1e-6) / 2), replaced.event))
+    assert true.delta(both.epsilon) <= both.delta == 2e-6
+    assert Guarantee.from_dict(both.to_dict()) == both
+    blanked = zero.compose(secret)
+    assert (blanked.neighbours, blanked.epsilon) == ("zero-out", zero.compose(zero).epsilon)
+    # Without a curve a large delta says nothing of a replacement, but something of a blanking.
+    point = guarantee(event=Approximate(1.0, 0.4), delta=0.4)
+    with pytest.raises(Incompatible, match="different neighbours"):
+        replaced.compose(replace(point, neighbours="add-remove"))
+    # What is said is no less than what holds under zero-out, where both curves hold as they are.
+    assert replaced.compose(secret).under("zero-out")[0] >= zero.compose(zero).epsilon  # type: ignore[index]
+
+
+def test_a_total_delta_can_be_chosen() -> None:
+    one = guarantee()
+    pair = Gaussian(gaussian_multiplier(1.0, 1e-6) / math.sqrt(2))
+    for delta in (1e-9, 1e-6, 1e-3):
+        both = one.compose(one, delta=delta)
+        assert both.delta == delta
+        assert both.epsilon == pytest.approx(epsilon_at(pair, delta), rel=1e-9)
+        assert one.epsilon_at(delta) == pytest.approx(epsilon_at(one.event, delta), rel=1e-9)
+        assert Guarantee.from_dict(both.to_dict()) == both
+    assert one.compose(delta=1e-9).epsilon == pytest.approx(one.epsilon_at(1e-9))
+    # A point says nothing at a smaller delta.
+    point = guarantee(event=Approximate(1.0, 1e-6))
+    assert 0.9999 < point.epsilon_at(1e-5) < 1.0
+    assert point.epsilon_at(1e-7) == math.inf
+    with pytest.raises(Incompatible, match="no finite epsilon at so small a delta"):
+        point.compose(point, delta=1e-6)
+    late = guarantee(kind="ex-post", epsilon=0.3, reserved=(1.0, 1e-6))
+    assert late.epsilon_at(1e-6) == pytest.approx(1.0)
+    with pytest.raises(Incompatible, match="their own delta only"):
+        one.compose(late, delta=1e-3)
+    for delta in (-1e-9, 1.0, math.nan):
+        with pytest.raises(InvalidParameter, match="delta"):
+            one.compose(one, delta=delta)
+        with pytest.raises(InvalidParameter, match="delta"):
+            one.epsilon_at(delta)
 
 
 def test_json_round_trip() -> None:
@@ -296,6 +348,96 @@ def test_claims_that_the_event_does_not_bear_are_refused() -> None:
         Guarantee.from_dict(None)  # type: ignore[arg-type]
 
 
+def composed(*runs: Any) -> dict[str, Any]:
+    return {"event": "composed", "events": list(runs)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "event"),
+    [
+        ((1.0, 0.0), Composed((Pure(1000.0), Pure(1000.0)))),
+        ((301.0, 0.0), Composed((Pure(1e6), Pure(1e6)))),
+        ((1.0, 0.9), Composed((Approximate(400.0, 0.1), Pure(1000.0)))),
+        ((1e5, 1e-6), Pure(1e6)),
+        ((30.0, 0.0), Composed((Gaussian(2.0), Pure(1.0)))),  # all but pure
+    ],
+    ids=str,
+)
+def test_unknown_curves_bear_no_claim(claim: tuple[float, float], event: Any) -> None:
+    stated = guarantee(epsilon=claim[0], delta=claim[1], event=event)
+    with pytest.raises(InvalidData, match="claims a smaller epsilon or delta"):
+        Guarantee.from_dict(stated.to_dict())
+    late = guarantee(epsilon=0.5, delta=0.0, event=event, kind="ex-post", reserved=claim)
+    with pytest.raises(InvalidData, match="claims a smaller epsilon or delta"):
+        Guarantee.from_dict(late.to_dict())
+
+
+def test_an_ex_post_guarantee_is_not_read_without_its_reserve() -> None:
+    late = guarantee(kind="ex-post", epsilon=0.3, reserved=(1.0, 1e-6))
+    with pytest.raises(InvalidParameter, match="needs its reserve"):
+        Guarantee.from_dict(late.to_dict() | {"reserved": None})
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (lambda: composed([10**10, Pure(0.1).to_dict()]), "at most 100,000 events"),
+        (lambda: composed(*[[1, Pure(0.1).to_dict()]] * 10**6), "at most 256 runs"),
+        (lambda: composed([60_000, Pure(0.1).to_dict()], [60_000, Pure(0.2).to_dict()]), "100,000"),
+        (lambda: composed([1, composed([1, Pure(0.1).to_dict()])]), "does not hold other composed"),
+        (lambda: composed([1]), "a number and the event"),
+        (lambda: composed(["x", Pure(0.1).to_dict()]), "times must be a whole number"),
+        (lambda: composed([1, None]), "what its to_dict returned"),
+        (lambda: composed([1, {"event": "\x1b[2J"}]), "An event must be one of"),
+        (lambda: {"event": "composed", "events": {"a": 1}}, "list of at most"),
+        (lambda: {"event": "approximate", "epsilon": 1.0, "failure": "x"}, "wrong kind"),
+        (lambda: PoissonGaussian(1.0, 0.1, 5, "zero-out").to_dict() | {"steps": 10**400}, "steps"),
+        (lambda: sharp(vertices=[0.1] * 10**6), "at most 100,000 vertices"),
+        (lambda: sharp(vertices=[k / 200 for k in range(200)]), "100 different lengths"),
+        (lambda: sharp(vertices=["x"]), "wrong kind"),
+        (lambda: sharp(rank=10**400), "rank must be at most"),
+    ],
+)
+def test_hostile_events_are_refused_quickly_and_in_words(event: Any, message: str) -> None:
+    values = guarantee().to_dict() | {"event": event()}
+    start = time.process_time()
+    with pytest.raises(InvalidParameter, match=message) as caught:
+        Guarantee.from_dict(values)
+    assert time.process_time() - start < 1.0
+    assert "\x1b" not in str(caught.value)
+
+
+def sharp(**terms: Any) -> dict[str, Any]:
+    event = MODES["sharp"].event(LossTerms.logistic(radius=1.0), 1.0, 1.0, "zero-out").to_dict()
+    return event | {"terms": event["terms"] | terms}
+
+
+def test_nesting_of_any_depth_is_refused() -> None:
+    event: dict[str, Any] = Pure(0.1).to_dict()
+    for _ in range(100_000):
+        event = composed([1, event])
+    with pytest.raises(InvalidParameter, match="does not hold other composed"):
+        Guarantee.from_dict(guarantee().to_dict() | {"event": event})
+
+
+def test_every_composition_is_borne_by_its_event() -> None:
+    softmax = LossTerms(lipschitz=1.0, smoothness=0.5, trace=0.6, rank=2, one_signed=False,
+                        slopes=(0.0, 0.0), vertices=(1.0, 1.0), scalar=False)  # fmt: skip
+    for epsilon, delta in ((0.1, 1e-18), (1.0, 1e-6), (200.0, 1e-6), (2000.0, 1e-200)):
+        points = [guarantee(epsilon=e * epsilon, delta=delta, event=Approximate(e * epsilon, delta))
+                  for e in (0.3171, 0.7123, 1.0)]  # fmt: skip
+        tilts = []
+        for radius in (1.0, 1.37):
+            strength = softmax.strength_for(epsilon / 10)
+            sigma = MODES["sharp"].sigma(softmax, radius * epsilon, delta, strength, "zero-out")
+            event = MODES["sharp"].event(softmax, sigma, strength, "zero-out")
+            tilts.append(guarantee(epsilon=radius * epsilon, delta=delta, event=event))
+        for parts in (points, tilts, points + tilts):
+            whole = parts[0].compose(*parts[1:])
+            assert whole.epsilon <= sum(p.epsilon for p in parts) * (1 + 1e-15)
+            assert Guarantee.from_dict(whole.to_dict()) == whole
+
+
 def test_compositions_of_the_smallest_deltas_are_read_back() -> None:
     parts = [
         guarantee(epsilon=e, delta=1e-18, event=Gaussian(gaussian_multiplier(e, 1e-18)))
@@ -321,7 +463,7 @@ def test_text_says_what_is_promised() -> None:
     assert "Gaussian mechanism" in text
     assert INSECURE not in text
     assert INSECURE in str(guarantee(secure=False))
-    assert "after the run" in str(guarantee(kind="ex-post"))
+    assert "after the run" in str(guarantee(kind="ex-post", reserved=(1.0, 1e-6)))
 
 
 def test_a_notebook_shows_the_words() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -21,7 +22,7 @@ from discreet.accounting.conversions import rdp_delta, zcdp_profile
 from discreet.accounting.gaussian_profile import gaussian_profile, least, two_sided
 from discreet.bounds import Array
 from discreet.checks import integer, nonnegative, positive
-from discreet.errors import InvalidParameter
+from discreet.errors import DiscreetError, InvalidParameter
 
 
 @runtime_checkable
@@ -46,6 +47,9 @@ class Event(Protocol):
 EVENTS: dict[str, type[Curve]] = {}
 """Every event by the name it is stored under."""
 
+MOST_EVENTS, MOST_RUNS = 100_000, 256
+"""How many events a composition that is read may have, and how many different ones in a row."""
+
 _Class = TypeVar("_Class", bound="type[Curve]")
 
 
@@ -69,6 +73,8 @@ class Curve(ABC):
     """Base of the events here: a profile for epsilon >= 0 gives delta everywhere."""
 
     name: ClassVar[str]
+    smooth: ClassVar[bool] = False
+    """Losses have a density and no end, so adding up deltas never is the best bound."""
 
     @abstractmethod
     def profile(self, epsilons: Array) -> Array:
@@ -81,6 +87,14 @@ class Curve(ABC):
     def delta(self, epsilon: float) -> float:
         """Return a delta at any real epsilon, valid in both directions."""
         return float(two_sided(self.profile, np.array([float(epsilon)]))[0])
+
+    def unit(self) -> tuple[Curve, int]:
+        """Return the event that this one repeats, and how often."""
+        return self, 1
+
+    def repeated(self, times: int) -> tuple[Curve, ...]:
+        """Return events that cost as much as so many of this one, or less."""
+        return (self,) * times
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that :func:`event_from_dict` reads back."""
@@ -102,19 +116,21 @@ def event_from_dict(values: Mapping[str, Any]) -> Curve:
     >>> event_from_dict({"event": "pure", "epsilon": 0.5})
     Pure(epsilon=0.5)
     """
-    given = dict(values)
-    kind = given.pop("event", None)
+    if not isinstance(values, Mapping):
+        raise InvalidParameter("An event is read from what its to_dict returned.")
+    kind = values.get("event")
     if not isinstance(kind, str) or kind not in EVENTS:
-        raise InvalidParameter(f"Unknown event {kind!r}; known are {sorted(EVENTS)}.")
+        raise InvalidParameter(f"An event must be one of {sorted(EVENTS)}.")
     cls = EVENTS[kind]
     expected = {f.name for f in cls._fields()}
+    given = {name: value for name, value in values.items() if name != "event"}
     if set(given) != expected:
-        raise InvalidParameter(
-            f"Event {kind!r} has fields {sorted(expected)}. Got {sorted(given)} instead."
-        )
+        raise InvalidParameter(f"Event {kind!r} has the fields {sorted(expected)} and no others.")
     try:
         return cls.from_fields(given)
-    except TypeError as error:
+    except DiscreetError:
+        raise
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidParameter(f"Event {kind!r} has a field of the wrong kind.") from error
 
 
@@ -145,6 +161,7 @@ class Gaussian(Curve):
     0.375
     """
 
+    smooth: ClassVar[bool] = True
     multiplier: float
 
     def __post_init__(self) -> None:
@@ -299,12 +316,22 @@ class Composed(Curve):
         object.__setattr__(self, "events", tuple(flat))
 
     def merged(self) -> tuple[Event, ...]:
-        """Return fewer events of the same cost: one Gaussian, one zCDP, and the others."""
+        """Return fewer events of the same cost.
+
+        They are one Gaussian, one zCDP, one of all batches drawn alike, and the others.
+        """
         return self._merged
 
     @cached_property
     def _merged(self) -> tuple[Event, ...]:
-        rest = [e for e in self.events if not isinstance(e, Gaussian | ZCDP)]
+        units: dict[Event, int] = {}
+        for event in self.events:
+            if not isinstance(event, Gaussian | ZCDP):
+                one, times = event.unit() if isinstance(event, Curve) else (event, 1)
+                units[one] = units.get(one, 0) + times
+        rest: list[Event] = []
+        for one, times in units.items():
+            rest.extend(one.repeated(times) if isinstance(one, Curve) else (one,) * times)
         noises = [e.multiplier for e in self.events if isinstance(e, Gaussian)]
         rho = sum(e.rho for e in self.events if isinstance(e, ZCDP))
         if noises:
@@ -317,29 +344,27 @@ class Composed(Curve):
             rest.append(ZCDP(rho))
         return tuple(rest)
 
+    @cached_property
+    def _counted(self) -> Counter[Event]:
+        return Counter(self._merged)
+
     def profile(self, epsilons: Array) -> Array:
         return np.array([self._bound(float(e)) for e in epsilons])
 
     def _bound(self, epsilon: float) -> float:
         # Imported here because the composition bounds themselves work on events.
-        from discreet.accounting.pld import basic_delta, pld_delta
+        from discreet.accounting.pld import basic_delta, pld_bound
 
         events = self.merged()
         if len(events) <= 1:
             return events[0].delta(epsilon) if events else 0.0
-        return min(
-            rdp_delta(self.rdp, epsilon),
-            basic_delta(events, epsilon),
-            pld_delta(events, epsilon),
-        )
+        found, best = pld_bound(events, epsilon)
+        if best:
+            return found
+        return min(rdp_delta(self.rdp, epsilon), basic_delta(events, epsilon), found)
 
     def rdp(self, order: float) -> float:
-        return sum(times * event.rdp(order) for times, event in self._counted)
-
-    @cached_property
-    def _counted(self) -> list[tuple[int, Event]]:
-        """Merged events, each with how often it follows itself: equal events cost the same."""
-        return [(len(list(run)), event) for event, run in groupby(self._merged)]
+        return sum(times * event.rdp(order) for event, times in self._counted.items())
 
     def to_dict(self) -> dict[str, Any]:
         # Runs of equal events are stored once, as [times, event].
@@ -348,5 +373,17 @@ class Composed(Curve):
 
     @classmethod
     def from_fields(cls, values: dict[str, Any]) -> Composed:
-        runs = [(event_from_dict(event),) * integer("times", n) for n, event in values["events"]]
-        return cls(tuple(chain.from_iterable(runs)))
+        runs = values["events"]
+        if not isinstance(runs, list | tuple) or len(runs) > MOST_RUNS:
+            raise InvalidParameter(
+                f"A composed event is read from a list of at most {MOST_RUNS:,} runs of events."
+            )
+        if not all(isinstance(run, list | tuple) and len(run) == 2 for run in runs):
+            raise InvalidParameter("A run of events is a number and the event it repeats.")
+        # Counted before any of them is made.
+        if sum(integer("times", times) for times, _ in runs) > MOST_EVENTS:
+            raise InvalidParameter(f"A composed event is read of at most {MOST_EVENTS:,} events.")
+        if any(isinstance(event, Mapping) and event.get("event") == cls.name for _, event in runs):
+            raise InvalidParameter("A composed event does not hold other composed events.")
+        made = [(event_from_dict(event),) * times for times, event in runs]
+        return cls(tuple(chain.from_iterable(made)))

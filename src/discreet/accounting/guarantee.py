@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from discreet.accounting.events import Composed, Event, epsilon_at, event_from_dict
+from discreet.accounting.events import (
+    Approximate,
+    Composed,
+    Event,
+    epsilon_at,
+    event_from_dict,
+)
 from discreet.accounting.gaussian_profile import least
 from discreet.bounds import NEIGHBOURS, Neighbours
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
@@ -16,9 +22,6 @@ from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidPa
 
 _VERSION = 1
 _LARGEST = 1e4  # beyond this no epsilon is looked for
-
-LARGEST_CHECKED = 300.0
-"""Epsilon up to which events that are composed know their cost exactly."""
 
 INSECURE = (
     "The noise came from a seed, so anyone who knows or guesses the seed can remove it. "
@@ -53,9 +56,7 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        epsilon, delta = usable_epsilon("epsilon", self.epsilon), nonnegative("delta", self.delta)
-        if delta >= 1:
-            raise InvalidParameter(f"delta must be below 1. Got {delta!r} instead.")
+        epsilon, delta = usable_epsilon("epsilon", self.epsilon), _below_one(self.delta)
         if 0 < delta < LEAST_DELTA:
             raise InvalidParameter(
                 f"delta must be 0 or at least {LEAST_DELTA:g}. Got {delta!r} instead; pass delta=0 "
@@ -160,8 +161,8 @@ class Guarantee:
     unit
         What one neighbour changes.
     reserved
-        Of an ex-post guarantee, the epsilon and delta that no output of the
-        run could have exceeded; ``event`` is the cost of that worst case.
+        Of an ex-post guarantee, which must have it, the epsilon and delta that no
+        output of the run could have exceeded; ``event`` is the cost of that worst case.
 
     Examples
     --------
@@ -207,6 +208,11 @@ class Guarantee:
                     "reserved is the worst case of an ex-post guarantee, so it cannot be below "
                     "epsilon and delta and has no place in an ex-ante one."
                 )
+        elif self.kind == "ex-post":
+            raise InvalidParameter(
+                "An ex-post guarantee needs its reserve: reserved must be the epsilon and delta "
+                "that no output of the run could have exceeded."
+            )
 
     def under(self, relation: str) -> tuple[float, float] | None:
         """Return (epsilon, delta) under another relation, or None for no claim.
@@ -241,50 +247,102 @@ class Guarantee:
     def _epsilon_at(self, delta: float) -> float:
         return least(lambda e: self.event.delta(e) <= delta, limit=_LARGEST, accuracy=1e-4)
 
-    def compose(self, *others: Guarantee) -> Guarantee:
+    def epsilon_at(self, delta: float) -> float:
+        """Return the epsilon that this release has at another delta, or infinity.
+
+        It is known from the event. What an ex-post guarantee spent is known at its own
+        delta only, so there it is what was reserved.
+
+        >>> from discreet.accounting.events import Gaussian
+        >>> g = Guarantee(epsilon=1.0, delta=1e-5, neighbours="zero-out",
+        ...               event=Gaussian(3.730631634816), theorem="Gaussian mechanism")
+        >>> round(g.epsilon_at(1e-9), 4)
+        1.5019
+        """
+        found = epsilon_at(self.event, _below_one(delta))
+        stated = self.reserved or (self.epsilon, self.delta)
+        return min(found, stated[0]) if delta >= stated[1] else found
+
+    def compose(self, *others: Guarantee, delta: float | None = None) -> Guarantee:
         """Return the guarantee of publishing this release and the others together.
 
-        Deltas add up. Epsilon is the smallest the composed event allows at that
+        It holds if all releases were fixed before the output of the first was seen: how
+        many there are, in which order, and what each may spend. If you fitted again, or
+        stopped, because of a result, or chose a budget by one, the true delta may be
+        twice the composed one. Then keep one budget in a ``discreet.ledger.Ledger``.
+
+        Deltas add up, and epsilon is the smallest the composed event allows at that
         delta, and never more than the sum. What ex-post guarantees spent adds
         up as well, provided that what each had reserved fitted the budget left
-        before it ran; the reserves add up too.
+        before it ran; the reserves add up too. Guarantees with different relations
+        are composed under one that all of them have (see :meth:`under`).
+
+        Parameters
+        ----------
+        others
+            Guarantees of the other releases.
+        delta
+            Total delta to state epsilon at, if not the sum of all deltas. Only
+            guarantees that were all fixed in advance can be restated.
+
+        Examples
+        --------
+        >>> from discreet.accounting.events import Gaussian
+        >>> g = Guarantee(epsilon=1.0, delta=1e-5, neighbours="zero-out",
+        ...               event=Gaussian(3.730631634816), theorem="Gaussian mechanism")
+        >>> round(g.compose(g).epsilon, 4), round(g.compose(g, delta=1e-5).epsilon, 4)
+        (1.4002, 1.4652)
         """
-        parts = (self, *others)
-        for part in parts:
+        for part in (self, *others):
             if not isinstance(part, Guarantee):
                 raise InvalidParameter(
                     "Guarantees are composed with guarantees, of a model its guarantee_. Got "
                     f"{type(part).__name__} instead."
                 )
-        for name in ("neighbours", "unit"):
-            if len({getattr(p, name) for p in parts}) > 1:
-                raise Incompatible(
-                    f"These guarantees have different {name}, so their costs do not add up. "
-                    f"Compose only guarantees with the same {name}."
-                )
-        event = Composed(tuple(p.event for p in parts))
-        epsilon, delta = sum(p.epsilon for p in parts), sum(p.delta for p in parts)
+        if len({p.unit for p in (self, *others)}) > 1:
+            raise Incompatible(
+                "These guarantees have different unit, so their costs do not add up. "
+                "Compose only guarantees with the same unit."
+            )
+        parts = _under_one_relation((self, *others))
         ex_ante = all(p.kind == "ex-ante" for p in parts)
-        if ex_ante and len(parts) > 1 and delta < 1:
-            epsilon = min(epsilon, epsilon_at(event, delta))
+        caps = [p.reserved or (p.epsilon, p.delta) for p in parts]
+        most = math.fsum(c[0] for c in caps), math.fsum(c[1] for c in caps)
+        event = Composed(tuple(p.event for p in parts))
+        epsilon, total = sum(p.epsilon for p in parts), sum(p.delta for p in parts)
+        if delta is not None:
+            if not ex_ante:
+                raise Incompatible(
+                    "What ex-post guarantees spent is known at their own delta only. Leave delta "
+                    "out."
+                )
+            total = _below_one(delta)
+            epsilon = epsilon if total >= most[1] else math.inf
+        if ex_ante and (len(parts) > 1 or delta is not None) and total < 1:
+            epsilon = min(epsilon, epsilon_at(event, total))
+        if math.isinf(epsilon):
+            raise Incompatible(
+                "These guarantees have no finite epsilon at so small a delta. Use a larger delta."
+            )
+        if not _bears(event, (epsilon, total) if ex_ante else most):
+            # privacy: what the curves together cannot show holds by adding up the points.
+            event = Composed(tuple(Approximate(*cap) for cap in caps))
         return Guarantee(
             epsilon=epsilon,
-            delta=delta,
-            neighbours=self.neighbours,
+            delta=total,
+            neighbours=parts[0].neighbours,
             event=event,
             theorem="composition of: " + "; ".join(dict.fromkeys(p.theorem for p in parts)),
             assumptions=tuple(dict.fromkeys(a for p in parts for a in p.assumptions)),
             kind="ex-ante" if ex_ante else "ex-post",
             secure=all(p.secure for p in parts),
             unit=self.unit,
-            reserved=None if ex_ante else _reserve(parts),
+            reserved=None if ex_ante else most,
         )
 
     def _reserve_lines(self) -> tuple[str, ...]:
-        if self.kind == "ex-ante":
-            return ()
         if self.reserved is None:
-            return ("  in advance: no bound was reserved",)
+            return ()
         epsilon, delta = self.reserved
         return (f"  in advance: at most epsilon = {epsilon:.6g}, delta = {delta:.3g} (reserved)",)
 
@@ -322,19 +380,9 @@ class Guarantee:
         return guarantee
 
     def _is_borne(self) -> bool:
-        """Return whether the event costs no more than is claimed, as far as that is known."""
+        """Return whether the event costs no more than is claimed."""
         # The event of an ex-post guarantee is the worst case, which is what was reserved.
-        claim = (self.epsilon, self.delta)
-        if self.kind == "ex-post":
-            claim = self.reserved or (math.inf, 1.0)
-        if claim[0] > LARGEST_CHECKED:
-            return True
-        # Accountants of other machines and releases may round a little differently.
-        cost = self.event.delta(claim[0] * (1 + 1e-9))
-        if isinstance(self.event, Composed):
-            # Curves of compositions have a floor, and may say nothing.
-            return cost == 1 or cost <= claim[1] * 1.02 + 1e-14
-        return cost <= claim[1] * 1.02
+        return _bears(self.event, self.reserved or (self.epsilon, self.delta))
 
     def __repr__(self) -> str:
         shown = ("epsilon", "delta", "neighbours", "kind", "secure")
@@ -375,10 +423,43 @@ class Guarantee:
         return "\n".join(lines)
 
 
-def _reserve(parts: tuple[Guarantee, ...]) -> tuple[float, float] | None:
-    """Return the sum of what was fixed in advance, or None if some part fixed nothing."""
-    caps = [(p.epsilon, p.delta) if p.kind == "ex-ante" else p.reserved for p in parts]
-    known = [cap for cap in caps if cap is not None]
-    if len(known) < len(caps):
+def _below_one(delta: float) -> float:
+    delta = nonnegative("delta", delta)
+    if delta >= 1:
+        raise InvalidParameter(f"delta must be below 1. Got {delta!r} instead.")
+    return delta
+
+
+def _bears(event: Event, claim: tuple[float, float]) -> bool:
+    """Return whether an event is known to cost no more than an epsilon and a delta."""
+    # Accountants of other machines and releases may round a little differently.
+    # privacy: an unknown curve is 1, which bears no delta below it.
+    return event.delta(claim[0] * (1 + 1e-9)) <= claim[1] * 1.02
+
+
+def _under_one_relation(parts: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
+    """Return guarantees under a relation all of them have: the strongest there is."""
+    kinds = {part.neighbours for part in parts}
+    if len(kinds) == 1:
+        return parts
+    for relation in ("replace-one", "zero-out"):
+        if relation in kinds:
+            found = [_restated(part, relation) for part in parts]
+            if None not in found:
+                return tuple(part for part in found if part is not None)
+    raise Incompatible(
+        f"These guarantees are for different neighbours ({', '.join(sorted(kinds))}), and not "
+        "all of them say something under one relation. Compose those with the same neighbours."
+    )
+
+
+def _restated(part: Guarantee, relation: Neighbours) -> Guarantee | None:
+    """Return what a guarantee says under another relation, or None."""
+    if part.neighbours == relation:
+        return part
+    claim = part.under(relation)
+    if claim is None or (part.reserved is not None and relation != "zero-out"):
         return None
-    return math.fsum(c[0] for c in known), math.fsum(c[1] for c in known)
+    # privacy: under zero-out the curve itself holds; of a replacement only the point is known.
+    event = part.event if relation == "zero-out" else Approximate(*claim)
+    return replace(part, epsilon=claim[0], delta=claim[1], neighbours=relation, event=event)

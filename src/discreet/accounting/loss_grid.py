@@ -8,12 +8,18 @@ add up, so their masses are convolved.
 A loss ``-x`` of a pair is a loss ``x`` of the exchanged pair, ``exp(-x)`` times as likely.
 So the masses below zero come from the curve of the exchanged pair above zero, where it is
 small, and nothing is lost by subtracting numbers near 1.
+
+Transforms round by a share of the largest mass, which hides tails far below it. So masses
+may be tilted: multiplied by ``exp(tilt * loss - log_scale)``, which makes those around a
+chosen loss the largest. Tilted masses are convolved like others, and what rounding may
+hide shrinks with the tail.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import fft
@@ -23,10 +29,29 @@ from discreet.bounds import Array
 _LEAST_ORDER, _ORDERS = 2.0**-8, 16
 """Smallest exponent of the bounds on tails, over the width of a sum, and how many there are."""
 
+ROUNDING = 1e-14
+"""What transforms may hide of a sum of masses, for each of them; measured well below."""
+
+_RAISED = 2.0**-42
+"""What a tilted mass may be off by, relatively."""
+
 
 @dataclass(frozen=True, eq=False)
 class LossGrid:
     """Masses of the losses ``gap * (first + i)`` and of an infinite one.
+
+    Parameters
+    ----------
+    gap, first
+        The first loss is ``gap * first``.
+    masses
+        Masses times ``exp(tilt * loss - log_scale)``.
+    infinite
+        Mass of an infinite loss, not tilted.
+    lost
+        Most that is missing from sums over tilted masses.
+    tilt, log_scale
+        How masses are tilted; 0 for plain masses.
 
     Examples
     --------
@@ -41,6 +66,9 @@ class LossGrid:
     first: int
     masses: Array
     infinite: float
+    lost: float = 0.0
+    tilt: float = 0.0
+    log_scale: float = 0.0
 
     @classmethod
     def joined(cls, gap: float, right: Array, exchanged: Array) -> LossGrid:
@@ -64,10 +92,31 @@ class LossGrid:
         masses = np.maximum(np.concatenate([below[::-1], [zero], above]), 0.0)
         return cls(gap, -len(below), masses, infinite)
 
-    @property
+    @cached_property
     def values(self) -> Array:
         """The finite losses."""
         return np.asarray(self.gap * (self.first + np.arange(len(self.masses), dtype=np.float64)))
+
+    def log_moment(self, tilt: float) -> float:
+        """Return the logarithm of the mean of ``exp(tilt * loss)`` over finite losses, or more.
+
+        >>> LossGrid(0.5, 0, np.array([0.0, 1.0]), 0.0).log_moment(3.0)
+        1.5
+        """
+        top = tilt * float(self.values[-1])
+        return math.log(max(float(self.masses @ np.exp(tilt * self.values - top)), 1e-300)) + top
+
+    def tilted(self, tilt: float) -> LossGrid:
+        """Return the same losses with their masses tilted, which they must not be before.
+
+        >>> LossGrid(0.5, 0, np.array([0.5, 0.5]), 0.0).tilted(2.0).masses.round(4)
+        array([0.2689, 0.7311])
+        """
+        log_scale = self.log_moment(tilt)
+        with np.errstate(divide="ignore"):
+            masses = np.exp(np.log(self.masses) + tilt * self.values - log_scale)
+        # privacy: masses and their scale are rounded, so the scale is raised.
+        return replace(self, masses=masses, tilt=tilt, log_scale=log_scale + _RAISED)
 
     def repeated(self, times: int, tail: float) -> LossGrid:
         """Return the losses of so many equal releases, all but ``tail`` of their masses."""
@@ -78,36 +127,70 @@ class LossGrid:
         # Positions on a circle that holds the window once.
         places = (self.first + np.arange(len(self.masses))) % size
         circle = np.bincount(places, self.masses, size)
-        sums = fft.irfft(fft.rfft(circle) ** times, size)
+        sums = fft.irfft(fft.rfft(circle) ** float(times), size)
         masses = np.maximum(np.roll(sums, -(low % size))[: high - low + 1], 0.0)
-        finite = (1.0 - self.infinite) ** times
-        # privacy: what lies beyond the window has come back at another place of the circle.
-        return LossGrid(self.gap, low, masses, min(1.0, 1.0 - finite + tail))
+        return replace(
+            self,
+            first=low,
+            masses=masses,
+            infinite=-math.expm1(times * math.log1p(-self.infinite)) if self.infinite < 1 else 1.0,
+            # privacy: what lies beyond the window has come back at another place of the circle.
+            lost=times * (self.lost + ROUNDING) + tail,
+            log_scale=times * self.log_scale,
+        )
 
     def followed_by(self, other: LossGrid) -> LossGrid:
-        """Return the losses of both releases, which share their grid."""
+        """Return the losses of both releases, which share their grid and tilt."""
         n = len(self.masses) + len(other.masses) - 1
         size = fft.next_fast_len(n, real=True)
         both = fft.rfft(self.masses, size) * fft.rfft(other.masses, size)
         masses = np.maximum(fft.irfft(both, size)[:n], 0.0)
-        infinite = 1.0 - (1.0 - self.infinite) * (1.0 - other.infinite)
-        return LossGrid(self.gap, self.first + other.first, masses, infinite)
+        return replace(
+            self,
+            first=self.first + other.first,
+            masses=masses,
+            infinite=self.infinite + other.infinite - self.infinite * other.infinite,
+            lost=self.lost + other.lost + ROUNDING,
+            log_scale=self.log_scale + other.log_scale,
+        )
 
     def deltas(self, epsilons: Array) -> Array:
         """Return the curve: the mean of ``1 - exp(epsilon - loss)`` where that is positive."""
-        base = float(epsilons.min(initial=1e300))
-        start = int(np.clip(base / self.gap - self.first, 0, len(self.masses)))
-        masses, losses = self.masses[start:], self.values[start:]
-        # From the last on, so that small masses are added up before large ones.
-        beyond = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
-        weighted = masses * np.exp(np.minimum(base - losses, 0.0))
-        weighted = np.append(np.cumsum(weighted[::-1])[::-1], 0.0)
+        beyond, weighted = self._sums
         # A loss of epsilon itself adds nothing, so rounding may put it on either side.
-        at = np.searchsorted(losses, epsilons, side="right")
+        at = np.searchsorted(self.values, epsilons, side="right")
         # privacy: weights that have vanished must not meet an infinite factor.
-        factor = np.exp(np.minimum(epsilons - base, 700.0))
-        found = beyond[at] - factor * weighted[at]
-        return np.asarray(self.infinite + np.maximum(found, 0.0))
+        factor = np.exp(np.minimum(epsilons, 700.0))
+        found = np.maximum(beyond[at] - factor * weighted[at], 0.0)
+        if self.tilt:
+            # privacy: sums of tilted masses are off by a share of themselves.
+            found = found * (1.0 + 2.0**-30)
+        return np.asarray(self.infinite + found + self.hidden(epsilons))
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """Sums of plain masses from each loss on, and of the same times ``exp(-loss)``."""
+        exponents = self._exponents(self.values)
+        # privacy: a weight that is capped is too small, and makes the curve too large.
+        weights = np.exp(np.minimum(exponents - self.values, 700.0))
+        # From the last on, so that small masses are added up before large ones.
+        sums = (np.cumsum((self.masses * w)[::-1])[::-1] for w in (np.exp(exponents), weights))
+        beyond, weighted = (np.append(part, 0.0) for part in sums)
+        return beyond, weighted
+
+    def hidden(self, epsilons: Array) -> Array:
+        """Return how much of the curve pays for masses that may be missing.
+
+        >>> LossGrid(1.0, 0, np.ones(1), 0.0, lost=1e-14).hidden(np.zeros(1))
+        array([1.e-14])
+        """
+        # privacy: what is missing above epsilon counts by no more than its scale there.
+        return self.lost * np.exp(self._exponents(epsilons))
+
+    def _exponents(self, losses: Array) -> Array:
+        """Return the logarithm of what makes tilted masses plain ones."""
+        # Capped where a curve is above 1 whatever its masses are.
+        return np.minimum(self.log_scale - self.tilt * losses, 600.0)
 
     def _window(self, times: int, tail: float) -> tuple[int, int]:
         """Return positions outside of which a sum of losses has at most the mass ``tail``."""

@@ -28,10 +28,13 @@ from discreet.accounting.gaussian_profile import folded_profile, gaussian_profil
 from discreet.accounting.terms import LossTerms, kappa
 from discreet.bounds import NEIGHBOURS, Array, Neighbours, rows_apart
 from discreet.checks import between, one_of, positive
-from discreet.errors import BudgetTooSmall, Incompatible
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 
 MOST_NOISE = 1e12
 """Noise, in lengths of the longest gradient, beyond which no calibration is looked for."""
+
+MOST_VERTICES, MOST_LENGTHS = 100_000, 100
+"""How many vertices of gradients an event that is read may have, and of how many lengths."""
 
 
 @register("objective-perturbation")
@@ -76,7 +79,13 @@ class ObjectivePerturbation(Curve):
 
     @classmethod
     def from_fields(cls, values: dict[str, Any]) -> ObjectivePerturbation:
-        return cls(**(values | {"terms": LossTerms(**values["terms"])}))
+        terms = LossTerms(**values["terms"])
+        if len(terms.vertices) > MOST_VERTICES or len(set(terms.vertices)) > MOST_LENGTHS:
+            raise InvalidParameter(
+                f"Terms are read with at most {MOST_VERTICES:,} vertices of at most "
+                f"{MOST_LENGTHS:,} different lengths."
+            )
+        return cls(**(values | {"terms": terms}))
 
 
 class Mode(ABC):

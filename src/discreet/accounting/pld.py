@@ -13,15 +13,14 @@ import numpy as np
 
 from discreet.accounting.events import Curve, Event, Pure
 from discreet.accounting.gaussian_profile import least, two_sided
-from discreet.accounting.loss_grid import LossGrid
+from discreet.accounting.loss_grid import ROUNDING, LossGrid
 from discreet.bounds import Array
 
 _TAIL = 1e-16
 _REACH = 300.0
 _ANY = 1e15  # above every epsilon of a budget
 _STEPS = 200  # budgets are split in hundredths, and halves of them again
-# Rounding of the Fourier transforms, per composition; measured well below.
-_ROUNDING = 1e-14
+_CLEAR = 1e3  # how far above what may be hidden a curve is clear
 _CELLS = 400  # of a chain's first curve; eight times as many change delta by less than a thousandth
 
 
@@ -65,10 +64,26 @@ def pld_delta(events: tuple[Event, ...], epsilon: float) -> float:
     >>> pld_delta((Laplace(2.0), Laplace(2.0)), 1.0) < 1e-4
     True
     """
-    losses = _composed(tuple(sorted(Counter(events).items(), key=lambda item: repr(item[0]))))
-    if losses is None:
-        return 1.0
-    return min(1.0, float(losses.deltas(np.array([epsilon]))[0]) + len(events) * _ROUNDING)
+    return pld_bound(events, epsilon)[0]
+
+
+def pld_bound(events: tuple[Event, ...], epsilon: float) -> tuple[float, bool]:
+    """Return :func:`pld_delta`, and whether it is about the best that the curves allow.
+
+    It is for smooth curves on a fine grid, where it is far above what rounding may hide.
+
+    >>> from discreet.accounting.events import Laplace
+    >>> pld_bound((Laplace(2.0), Laplace(2.0)), 2.0)[1]
+    False
+    """
+    counted = Counter(events)
+    composed = _composed(tuple(sorted(counted.items(), key=lambda item: repr(item[0]))))
+    if composed is None:
+        return 1.0, False
+    losses, fine = composed
+    found = min(1.0, float(losses.deltas(np.array([epsilon]))[0]))
+    smooth = all(isinstance(event, Curve) and event.smooth for event in counted)
+    return found, smooth and fine and _CLEAR * (losses.lost + losses.infinite) < found < 1.0
 
 
 def chain_delta(events: tuple[Event, ...], epsilon: float) -> float:
@@ -92,7 +107,8 @@ def chain_delta(events: tuple[Event, ...], epsilon: float) -> float:
     parts = (_discretised(*part, gap) for part in zip(before, reaches, strict=True))
     losses = reduce(LossGrid.followed_by, parts)
     total = losses.infinite + losses.masses @ profile_of(last, epsilon - losses.values)
-    return min(1.0, float(total) + len(events) * _ROUNDING)
+    # privacy: no less than the losses have lost, for the last average rounds as well.
+    return min(1.0, float(total) + len(events) * ROUNDING)
 
 
 def basic_delta(events: tuple[Event, ...], epsilon: float) -> float:
@@ -106,19 +122,28 @@ def basic_delta(events: tuple[Event, ...], epsilon: float) -> float:
     >>> round(basic_delta((Approximate(1 / 3, 1e-6),) * 3, 1.0), 12)
     3e-06
     """
+    counted = Counter(events)
+    found = _split(counted, epsilon)
+    # Losses that have an end cost there what they cost at any larger epsilon.
+    ended = {e: n for e, n in counted.items() if _has_end(e) and e.delta(epsilon) <= _floor(e)}
+    left = epsilon - math.fsum(n * _end(e) for e, n in ended.items())
+    if ended and left >= 0:
+        paid = math.fsum(n * _floor(e) for e, n in ended.items())
+        found = min(found, paid + _split(counted - Counter(ended), left))
+    # Pure epsilons that miss epsilon by a rounding cost no more than that.
+    pure = math.fsum(n * _pure_epsilon(e) for e, n in counted.items())
+    return min(Pure(pure).delta(epsilon) if math.isfinite(pure) else 1.0, found)
+
+
+def _split(counted: Counter[Event], epsilon: float) -> float:
+    """Return the least sum of deltas over splits of epsilon on a grid."""
     grid = np.linspace(0.0, epsilon, _STEPS + 1)
-    pure = 0.0
     total: Array | None = None
-    for event, count in Counter(events).items():
+    for event, count in counted.items():
         even = count * profile_of(event, grid / count)
         curve = np.minimum(_power(profile_of(event, grid), count), even)
         total = curve if total is None else _best_split(total, curve)
-        pure += count * _pure_epsilon(event)
-    if total is None or pure <= epsilon:
-        return 0.0
-    # Pure epsilons that miss epsilon by a rounding cost no more than that.
-    whole = Pure(pure).delta(epsilon) if math.isfinite(pure) else 1.0
-    return min(whole, float(total[-1]))
+    return 0.0 if total is None else float(total[-1])
 
 
 def _best_split(first: Array, second: Array) -> Array:
@@ -133,12 +158,26 @@ def _power(curve: Array, count: int) -> Array:
     return _best_split(whole, curve) if count % 2 else whole
 
 
+def _has_end(event: Event) -> bool:
+    return not (isinstance(event, Curve) and event.smooth)
+
+
 @lru_cache(maxsize=256)
+def _floor(event: Event) -> float:
+    """Return the delta that an event has at any epsilon, however large."""
+    return event.delta(_ANY)
+
+
+@lru_cache(maxsize=256)
+def _end(event: Event) -> float:
+    """Return the smallest epsilon at which an event costs no more than at any larger one."""
+    floor = _floor(event)
+    return least(lambda e: event.delta(e) <= floor) if event.delta(0.0) > floor else 0.0
+
+
 def _pure_epsilon(event: Event) -> float:
     """Return the smallest epsilon with delta exactly 0, or infinity."""
-    if event.delta(_ANY) > 0:
-        return math.inf
-    return least(lambda e: event.delta(e) <= 0) if event.delta(0.0) > 0 else 0.0
+    return math.inf if _floor(event) > 0 else _end(event)
 
 
 def _reach(event: Event, tail: float) -> float:
@@ -161,7 +200,7 @@ def _reach(event: Event, tail: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _composed(counted: tuple[tuple[Event, int], ...]) -> LossGrid | None:
+def _composed(counted: tuple[tuple[Event, int], ...]) -> tuple[LossGrid, bool] | None:
     total = sum(count for _, count in counted)
     reaches = [_reach(event, _TAIL / total) for event, _ in counted]
     spread = math.sqrt(sum(c * r * r for (_, c), r in zip(counted, reaches, strict=True)))
@@ -174,7 +213,7 @@ def _composed(counted: tuple[tuple[Event, int], ...]) -> LossGrid | None:
         _discretised(event, reach, gap).repeated(count, _TAIL)
         for (event, count), reach in zip(counted, reaches, strict=True)
     )
-    return reduce(LossGrid.followed_by, parts)
+    return reduce(LossGrid.followed_by, parts), gap <= narrowest / 100
 
 
 def _discretised(event: Event, reach: float, gap: float) -> LossGrid:

@@ -31,8 +31,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import betainc, gammaln, log_ndtr, logsumexp, ndtr
@@ -44,13 +45,20 @@ from discreet.bounds import NEIGHBOURS, Array, Neighbours, rows_apart
 from discreet.checks import between, integer, one_of, positive
 from discreet.errors import Incompatible, InvalidParameter
 
-# Rounding of the Fourier transforms, per composition; measured well below.
-_ROUNDING = 1e-14
 _TAIL = 1e-18
+_DEEP = 1e-150  # the same where masses are tilted
 _LOST = 1e-15  # mass that may be misplaced in all
+# Cells that the losses of one batch spread over, about: enough of them, and the most.
+_ENOUGH, _CELLS = 2**15, 2**18
+_DEVIATION = 2**18  # most cells that the standard deviation of all spreads over, about
+_TILTS = 2.0 ** (np.arange(56) / 2 - 4)  # 1/16 to 12 million
+_MOST_TILTS = 24  # of one curve
+_RAISED = 2.0**-34  # what curves of one batch may be off by, relatively
+_VISIBLE = 1e-2  # share of a curve that may pay for what transforms hide
 _ACCURACY = 1e-4
 # Below this noise one batch tells all about its rows, and losses outgrow the grids.
 _LEAST = 0.125
+_MOST_STEPS = 2**36  # beyond, cells would be wider than one batch's loss
 # Beyond this noise the losses of Poisson batches are too small for the grids, which then fail.
 _MOST = 1e8
 
@@ -59,6 +67,7 @@ _MOST = 1e8
 class _Sampled(Curve):
     """What all kinds of batches share."""
 
+    smooth: ClassVar[bool] = True
     multiplier: float
     rate: float
     steps: int
@@ -67,12 +76,18 @@ class _Sampled(Curve):
     def __post_init__(self) -> None:
         object.__setattr__(self, "multiplier", positive("multiplier", self.multiplier))
         object.__setattr__(self, "rate", between("rate", self.rate, 0, 1))
-        integer("steps", self.steps)
+        integer("steps", self.steps, maximum=10**40)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
 
+    def unit(self) -> tuple[Curve, int]:
+        return replace(self, steps=1), self.steps
+
+    def repeated(self, times: int) -> tuple[Curve, ...]:
+        return (replace(self, steps=times * self.steps),)
+
     @abstractmethod
-    def _losses(self) -> tuple[LossGrid, ...]:
-        """Return the losses of all batches, in either order of the pair."""
+    def _once(self, tail: float) -> tuple[LossGrid, ...]:
+        """Return the losses of one batch up to a tail, in either order of the pair."""
 
     def profile(self, epsilons: Array) -> Array:
         # Telling the batches can only help an observer; then nothing but Gaussians is left.
@@ -80,12 +95,43 @@ class _Sampled(Curve):
         # privacy: neighbours differ only if some batch holds the row, so this needs no noise.
         entered = -math.expm1(self.steps * math.log1p(-self.rate)) * (1 + 1e-9) + TINY
         simple = np.minimum(plain, min(1.0, entered))
-        return simple if self.multiplier < _LEAST else np.minimum(simple, self._amplified(epsilons))
+        if self.multiplier < _LEAST or self.steps > _MOST_STEPS:
+            return simple
+        return np.minimum(simple, self._amplified(epsilons))
 
     def _amplified(self, epsilons: Array) -> Array:
-        values = np.max([losses.deltas(epsilons) for losses in self._losses()], axis=0)
-        # privacy: transforms round, and a Gaussian tail is never exactly 0.
-        return np.asarray(np.minimum(values, 1.0) + self.steps * _ROUNDING + TINY)
+        values, hidden = self._curve(0.0, epsilons)
+        for _ in range(_MOST_TILTS):
+            (unclear,) = np.nonzero(hidden > np.maximum(_VISIBLE * values, _DEEP))
+            if not len(unclear):
+                break
+            at = epsilons[unclear]
+            found, paid = self._curve(self._tilt(float(at.min())), at)
+            better = found < values[unclear]
+            values[unclear] = np.where(better, found, values[unclear])
+            # What this tilt was chosen for is as clear as it gets.
+            hidden[unclear] = np.where(at == at.min(), 0.0, np.where(better, paid, hidden[unclear]))
+        # privacy: a Gaussian tail is never exactly 0.
+        return np.asarray(np.minimum(values, 1.0) + TINY)
+
+    def _curve(self, tilt: float, epsilons: Array) -> tuple[Array, Array]:
+        """Return the curve by tilted masses, and how much of it pays for what they hide."""
+        orders = _all_batches(self, tilt)
+        # privacy: the order of a pair is the same at every step, so the worse one counts.
+        values = np.max([losses.deltas(epsilons) for losses in orders], axis=0)
+        return values, np.max([losses.hidden(epsilons) for losses in orders], axis=0)
+
+    def _tilt(self, epsilon: float) -> float:
+        """Return the tilt that hides least of the curve at ``epsilon``, among a few."""
+        low, high = 0, len(_TILTS) - 1
+        while low < high:
+            middle = (low + high) // 2
+            now, then = (
+                self.steps * _log_moment(self, k) - _TILTS[k] * epsilon
+                for k in (middle, middle + 1)
+            )
+            low, high = (low, middle) if now <= then else (middle + 1, high)
+        return float(_TILTS[low])
 
     @property
     def _apart(self) -> int:
@@ -119,22 +165,16 @@ class PoissonGaussian(_Sampled):
     True
     """
 
-    def _losses(self) -> tuple[LossGrid, ...]:
-        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, 0.0)
+    def _once(self, tail: float) -> tuple[LossGrid, ...]:
+        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, 0.0, tail)
 
     def rdp(self, order: float) -> float:
         plain = super().rdp(order)
         if self.neighbours == "replace-one" or not order <= 512:
             return plain
-        # Mironov, Talwar, Zhang 2019, at the next whole order; Renyi curves only grow.
-        a = max(2, math.ceil(order))
-        k = np.arange(a + 1)
-        terms = (
-            gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1)
-            + k * math.log(self.rate) + (a - k) * math.log1p(-self.rate)
-            + k * (k - 1) / (2 * self.multiplier**2)
-        )  # fmt: skip
-        return min(plain, self.steps * max(0.0, float(logsumexp(terms))) / (a - 1))
+        # privacy: at the next whole order; Renyi curves only grow.
+        whole = max(2, math.ceil(order))
+        return min(plain, self.steps * _poisson_rdp(self.multiplier, self.rate, whole))
 
 
 @register("capped-poisson-gaussian")
@@ -186,8 +226,8 @@ class CappedPoissonGaussian(_Sampled):
     def _apart(self) -> int:
         return 2
 
-    def _losses(self) -> tuple[LossGrid, ...]:
-        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, self.reached)
+    def _once(self, tail: float) -> tuple[LossGrid, ...]:
+        return _poisson(self.multiplier, self.rate, self.steps, self.neighbours, self.reached, tail)
 
     def rdp(self, order: float) -> float:
         if not 1.0 < order < math.inf:
@@ -231,8 +271,8 @@ class FixedSizeGaussian(_Sampled):
                 "secret. Use Poisson batches, or neighbours='zero-out' or 'replace-one'."
             )
 
-    def _losses(self) -> tuple[LossGrid, ...]:
-        return _fixed_size(self.multiplier, self.rate, self.steps)
+    def _once(self, tail: float) -> tuple[LossGrid, ...]:
+        return _fixed_size(self.multiplier, self.rate, self.steps, tail)
 
 
 def fixed_size_profile(epsilons: Array, multiplier: float, rate: float) -> Array:
@@ -270,24 +310,57 @@ def poisson_profiles(
     log_sinh = half + np.log(-np.expm1(-2 * half)) - math.log(2) + log_a
     z = (half + np.logaddexp(np.logaddexp(0.0, 2 * log_sinh) / 2, log_sinh)) / shift
     # P above z less exp(x) Q above z; every term is at most 1.
-    above = rate * (ndtr(shift - z) - np.exp(epsilons + log_ndtr(-shift - z)))
-    return (above - (1 - rate) * np.exp(np.log(-np.expm1(-2 * half)) + epsilons + log_ndtr(-z)),)
+    entered = rate * ndtr(shift - z)
+    above = entered - rate * np.exp(epsilons + log_ndtr(-shift - z))
+    above -= (1 - rate) * np.exp(np.log(-np.expm1(-2 * half)) + epsilons + log_ndtr(-z))
+    # privacy: the terms agree in their leading digits far out, so pay for their rounding.
+    return (above + (4.0 + z * z) * 2.0**-51 * entered,)
 
 
-def _gap(multiplier: float, rate: float, steps: int, cells: int) -> float:
+def _gap(multiplier: float, rate: float, steps: int) -> float:
     """Return a grid step well below the spread of one batch's loss and of the sum of all."""
     shift = 1.0 / multiplier
     spread = min(shift, rate * math.sqrt(math.expm1(min(shift**2, 60.0))))
-    # One batch's loss reaches about this far; the last term keeps memory bounded.
-    reach = 10 * shift + shift**2 / 2
-    return max(min(spread / 12, spread * math.sqrt(steps) / 2048), reach / cells)
+    # One batch's loss reaches about this far.
+    reach = math.log1p(rate * math.expm1(min(10 * shift + shift**2 / 2, 700.0)))
+    whole = spread * math.sqrt(steps)
+    fine = min(spread / 12, max(whole / 2048, reach / _ENOUGH))
+    # The last terms keep memory bounded.
+    return max(fine, reach / _CELLS, whole / _DEVIATION)
+
+
+@lru_cache(maxsize=2**13)
+def _poisson_rdp(multiplier: float, rate: float, order: int) -> float:
+    """Return the Renyi bound of one batch at a whole order (Mironov, Talwar, Zhang 2019)."""
+    a, k = order, np.arange(order + 1)
+    terms = (
+        gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1)
+        + k * math.log(rate) + (a - k) * math.log1p(-rate)
+        + k * (k - 1) / (2 * multiplier**2)
+    )  # fmt: skip
+    return max(0.0, float(logsumexp(terms))) / (a - 1)
 
 
 @lru_cache(maxsize=32)
+def _all_batches(event: _Sampled, tilt: float) -> tuple[LossGrid, ...]:
+    """Return the losses of all batches, in either order of the pair."""
+    once = event._once(_TAIL if tilt == 0.0 else _DEEP)
+    # privacy: the order of a pair is the same at every step, so each order is composed by itself.
+    return tuple(
+        (losses.tilted(tilt) if tilt else losses).repeated(event.steps, _LOST) for losses in once
+    )
+
+
+@lru_cache(maxsize=256)
+def _log_moment(event: _Sampled, k: int) -> float:
+    return max(losses.log_moment(float(_TILTS[k])) for losses in event._once(_DEEP))
+
+
+@lru_cache(maxsize=8)
 def _poisson(
-    multiplier: float, rate: float, steps: int, neighbours: Neighbours, reached: float
+    multiplier: float, rate: float, steps: int, neighbours: Neighbours, reached: float, tail: float
 ) -> tuple[LossGrid, ...]:
-    """Return the losses of all batches, a share ``reached`` of them with twice the shift."""
+    """Return the losses of one batch, a share ``reached`` of them with twice the shift."""
     # privacy: less noise costs no less, so the curve of less noise serves for more.
     multiplier = min(multiplier, _MOST)
 
@@ -298,35 +371,36 @@ def _poisson(
         doubled = poisson_profiles(epsilons, multiplier / 2, rate, neighbours)
         return tuple((1 - reached) * a + reached * b for a, b in zip(plain, doubled, strict=True))
 
-    return _composed(profiles, _gap(multiplier, rate, steps, 2**15), steps)
+    return _joined(profiles, _gap(multiplier, rate, steps), tail / steps)
 
 
-@lru_cache(maxsize=32)
-def _fixed_size(multiplier: float, rate: float, steps: int) -> tuple[LossGrid, ...]:
+@lru_cache(maxsize=8)
+def _fixed_size(multiplier: float, rate: float, steps: int, tail: float) -> tuple[LossGrid, ...]:
     def profiles(epsilons: Array) -> tuple[Array]:
         return (fixed_size_profile(epsilons, multiplier, rate),)
 
-    return _composed(profiles, _gap(multiplier / 2, rate, steps, 2**17), steps)
+    return _joined(profiles, _gap(multiplier / 2, rate, steps), tail / steps)
 
 
-def _composed(
-    profiles: Callable[[Array], tuple[Array, ...]], gap: float, steps: int
+def _joined(
+    profiles: Callable[[Array], tuple[Array, ...]], gap: float, tail: float
 ) -> tuple[LossGrid, ...]:
-    """Return the losses of ``steps`` equal batches, in either order of the pair.
+    """Return the losses of one batch up to a tail, in either order of the pair.
 
-    ``profiles`` gives the curves of one batch at nonnegative epsilons: of a pair and of its
-    exchange, or one for both.
+    ``profiles`` gives its curves at nonnegative epsilons: of a pair and of its exchange,
+    or one for both.
     """
     reach = gap
-    while max(curve[0] for curve in profiles(np.array([reach]))) > _TAIL / steps:
+    while max(curve[0] for curve in profiles(np.array([reach]))) > tail:
         reach *= 1.25
-    curves = profiles(gap * np.arange(math.ceil(reach / gap) + 1.0))
+    # privacy: curves are rounded, and a share of their error comes back from every batch.
+    curves = [
+        (1.0 + _RAISED) * curve for curve in profiles(gap * np.arange(math.ceil(reach / gap) + 1.0))
+    ]
     # A curve ends at the first point at which it is negligible.
-    halves = [curve[: 1 + np.count_nonzero(curve > _TAIL / steps)] for curve in curves]
-    # privacy: the order of a pair is the same at every step, so each order is composed by itself.
+    halves = [curve[: 1 + np.count_nonzero(curve > tail)] for curve in curves]
     return tuple(
-        LossGrid.joined(gap, half, other).repeated(steps, _LOST)
-        for half, other in zip(halves, halves[::-1], strict=True)
+        LossGrid.joined(gap, half, other) for half, other in zip(halves, halves[::-1], strict=True)
     )
 
 

@@ -59,7 +59,7 @@ class LossTerms:
 
     def __post_init__(self) -> None:
         positive("lipschitz", self.lipschitz)
-        integer("rank", self.rank)
+        integer("rank", self.rank, maximum=10**12)
         object.__setattr__(self, "slopes", tuple(float(v) for v in self.slopes))
         object.__setattr__(self, "vertices", tuple(float(v) for v in self.vertices))
         if not (self.smoothness >= 0 and self.trace >= 0):

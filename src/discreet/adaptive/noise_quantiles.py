@@ -131,15 +131,6 @@ def gaussian_quantiles(dimension: int, tail: float) -> tuple[float, float]:
     return matrix, math.sqrt(float(chi2.isf(tail, p)))
 
 
-def gamma_norm_quantile(dimension: int, tail: float) -> float:
-    """Return the norm that noise of density ``exp(-|z|)`` exceeds with that probability.
-
-    >>> round(gamma_norm_quantile(10, 0.05), 4)
-    15.7052
-    """
-    return float(gammainccinv(integer("dimension", dimension), between("tail", tail, 0, 1)))
-
-
 _EXTREMAL = 1.5364  # Szekely and Bakirov 2003: above it no form of trace 1 exceeds chi-square(1)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.accounting import Event, Guarantee
 from discreet.bounds import Array
 from discreet.noise import Randomness
-from discreet.problem import SIDE_CHANNELS, Problem, sealed
+from discreet.problem import ASSUMED, Problem, sealed
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Costs:
             neighbours=self.problem.neighbours,
             event=self.event,
             theorem=self.theorem,
-            assumptions=(SIDE_CHANNELS, *self.assumptions, *self.problem.assumptions),
+            assumptions=(*ASSUMED, *self.assumptions, *self.problem.assumptions),
             kind="ex-post",
             reserved=(self.reserved, self.delta),
         )

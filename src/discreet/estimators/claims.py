@@ -15,11 +15,11 @@ from sklearn.base import is_classifier
 
 from discreet.accounting import Guarantee
 from discreet.errors import InvalidData
-from discreet.problem import SIDE_CHANNELS
+from discreet.problem import ASSUMED
 
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
 LABELS_PUBLIC = "the set of labels is public"
-ALWAYS_ASSUMED = (SIDE_CHANNELS, SCHEMA_PUBLIC)
+ALWAYS_ASSUMED = (*ASSUMED, SCHEMA_PUBLIC)
 
 ACCURACY_FIRST = "accuracy-first: "
 """How the algorithm of a model begins whose cost was known after the run only."""

@@ -30,7 +30,7 @@ from discreet.estimators.claims import SCHEMA_PUBLIC
 from discreet.estimators.persistence import Portable, whole
 from discreet.estimators.reading import read_rows
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import SIDE_CHANNELS
+from discreet.problem import ASSUMED
 
 THEOREM = "exponential mechanism (McSherry, Talwar 2007) with {}, in closed form"
 SCORES = {"ranks": "ranks", "pinball": "the pinball loss"}
@@ -176,7 +176,7 @@ class Quantiles(FittedQuantiles, Portable):
             neighbours=self.neighbours,
             event=events[0] if len(events) == 1 else Composed(events),
             theorem=THEOREM.format(SCORES[by]),
-            assumptions=(SIDE_CHANNELS, SCHEMA_PUBLIC),
+            assumptions=(*ASSUMED, SCHEMA_PUBLIC),
             secure=random.secure,
         )
         return self

@@ -2,6 +2,7 @@
 
 from discreet.problem.plan import Algorithm, CalibratedPlan, Plan, Release, checked, promise, sealed
 from discreet.problem.problem import (
+    ASSUMED,
     ENOUGH_ROWS,
     NOMINAL_ROWS,
     SIDE_CHANNELS,
@@ -15,6 +16,7 @@ from discreet.problem.problem import (
 )
 
 __all__ = [
+    "ASSUMED",
     "ENOUGH_ROWS",
     "NOMINAL_ROWS",
     "SIDE_CHANNELS",

@@ -19,7 +19,7 @@ from discreet.data import Source
 from discreet.errors import InvalidParameter
 from discreet.losses import Loss
 from discreet.noise import Randomness
-from discreet.problem.problem import SIDE_CHANNELS, Problem
+from discreet.problem.problem import ASSUMED, Problem
 
 
 def sealed(guarantee: Guarantee, random: Randomness) -> Guarantee:
@@ -174,5 +174,5 @@ def promise(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guaran
         neighbours=plan.problem.neighbours,
         event=event,
         theorem=theorem,
-        assumptions=tuple(dict.fromkeys((SIDE_CHANNELS, *assumed, *plan.problem.assumptions))),
+        assumptions=tuple(dict.fromkeys((*ASSUMED, *assumed, *plan.problem.assumptions))),
     )

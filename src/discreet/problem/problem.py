@@ -26,7 +26,16 @@ from discreet.regularizers import Indicator, Regularizer, Ridge, Zero, combined_
 from discreet.sets import AllSpace, ConvexSet, Intersection
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
-"""The assumption every release of the library makes."""
+"""What no release of the library protects."""
+
+NUMERICS = (
+    "logarithms, cosines, slopes and losses are computed within the errors documented, and alike "
+    "at every position of an array"
+)
+"""What is measured on a machine and not proved; `docs/guarantees.md` has the numbers."""
+
+ASSUMED = (SIDE_CHANNELS, NUMERICS)
+"""The assumptions every release of the library makes."""
 
 NORM_GUESS = {"sign": 60.0, "index": 60.0, "real": 3.0, "count": 3.0, "vector": 1.0}
 """Norm of good weights in units of one over the row norm, where the user gives none.

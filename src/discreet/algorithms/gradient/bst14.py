@@ -25,7 +25,7 @@ from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Randomness, integers
 from discreet.problem import (
-    SIDE_CHANNELS,
+    ASSUMED,
     CalibratedPlan,
     Problem,
     Release,
@@ -136,7 +136,7 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
             neighbours=self.problem.neighbours,
             event=self.event,
             theorem="Bassily, Smith, Thakurta 2014, algorithm 1, accounted exactly",
-            assumptions=(SIDE_CHANNELS, *self.problem.assumptions),
+            assumptions=(*ASSUMED, *self.problem.assumptions),
         )
 
     @property

@@ -48,7 +48,7 @@ from discreet.errors import Incompatible
 from discreet.noise import Randomness
 from discreet.noise.prefix import STRATEGIES, PrefixSums, Strategy
 from discreet.problem import (
-    SIDE_CHANNELS,
+    ASSUMED,
     CalibratedPlan,
     Problem,
     Release,
@@ -299,7 +299,7 @@ class FTRLPlan(CalibratedPlan):
             event=event,
             theorem="Gaussian noise on lower-triangular sums of adaptive vectors (Denisov et al. "
             "2022)",
-            assumptions=(SIDE_CHANNELS, ONE_PASS, *self.problem.assumptions),
+            assumptions=(*ASSUMED, ONE_PASS, *self.problem.assumptions),
         )
 
     @property
