@@ -43,7 +43,7 @@ def test_predictions_equal_the_estimators(fitted, run, rows):
     model = load("model.json")
     assert [line[0] for line in lines] == model.predict(X).tolist()
     shown = np.array([line[1:] for line in lines], dtype=float)
-    np.testing.assert_array_equal(shown, model.predict_proba(X))
+    np.testing.assert_allclose(shown, model.predict_proba(X), rtol=1e-12)
 
 
 def test_features_are_named_by_the_schema(fitted, run, rows):
