@@ -1,0 +1,1 @@
+"""A budget that is kept: one account per data set."""
