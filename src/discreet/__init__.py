@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
+    from discreet.ledger import Ledger
     from discreet.types import Bounds
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "Guarantee",
+    "Ledger",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -62,6 +64,7 @@ _HOMES = {
     "Bounds": "types",
     "Budget": "accounting",
     "Guarantee": "accounting",
+    "Ledger": "ledger",
     "TooFewRows": "errors",
     "WeakBudget": "errors",
 }

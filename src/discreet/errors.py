@@ -9,6 +9,8 @@
     ├── InvalidData      (ValueError)   rows that fail the public schema
     │   └── NotNumbers   (TypeError)    cells that are no numbers at all
     ├── BudgetTooSmall   (ValueError)   no valid calibration at this epsilon and delta
+    ├── BudgetExceeded   (ValueError)   a ledger has too little left, so nothing was read
+    ├── LedgerUnavailable (RuntimeError) a ledger cannot be read or written
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
 Warnings: ``UndeclaredBounds`` and ``NoStableSupport`` of the estimators, and
@@ -45,6 +47,14 @@ class NotNumbers(InvalidData, TypeError):
 
 class BudgetTooSmall(DiscreetError, ValueError):
     """No calibration is valid at the requested budget."""
+
+
+class BudgetExceeded(DiscreetError, ValueError):
+    """A ledger refuses what would pass its cap; nothing was read or spent."""
+
+
+class LedgerUnavailable(DiscreetError, RuntimeError):
+    """A ledger could not be read or written, so nothing may be spent from it."""
 
 
 class NotCertified(DiscreetError, RuntimeError):
