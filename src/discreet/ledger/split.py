@@ -34,7 +34,7 @@ class Split:
     --------
     >>> split = Split.of("position", {"train": 0.8, "test": 0.2}, key="k")
     >>> train, test = split.mask("train", 1000), split.mask("test", 1000)
-    >>> bool((train ^ test).all()), 760 < train.sum() < 840
+    >>> bool((train ^ test).all()), bool(760 < train.sum() < 840)
     (True, True)
     """
 

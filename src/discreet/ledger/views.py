@@ -52,15 +52,23 @@ class Balance:
 
     def used(self, place: Place) -> float:
         """Return the share of the cap that is gone, by the alive rule that has most left."""
-        account = self.accounts[place]
-        return min((self._used(rule, account) for rule in account.alive), default=1.0)
+        return self.share(place, Price(*self.accounts[place].spent))
 
-    def _used(self, rule: str, account: Account) -> float:
-        shares = [0.0]
-        for name, cap, spent in zip(Price._fields, self.rules.caps, account.spent, strict=True):
-            if name in WATCHED[rule] and cap:
-                shares.append(spent / cap)
-        return max(shares)
+    def share(self, place: Place, price: Price) -> float:
+        """Return the share of the cap that a price is, in the account that :meth:`used` tells."""
+        _, name = self._telling(self.accounts[place])
+        cap, amount = getattr(self.rules.caps, name), getattr(price, name)
+        return 0.0 if not cap or amount is None else amount / cap
+
+    def _telling(self, account: Account) -> tuple[str, str]:
+        """Return the alive rule that has most left, and the account of it that has least."""
+
+        def used(name: str) -> float:
+            cap = getattr(self.rules.caps, name)
+            return getattr(Price(*account.spent), name) / cap if cap else 0.0
+
+        fullest = {rule: max(WATCHED[rule], key=used) for rule in account.alive}
+        return min(fullest.items(), key=lambda item: used(item[1]))
 
     def lines(self, place: Place) -> list[tuple[str, bool, list[tuple[str, float, float]]]]:
         """Return for every rule its name, whether it is alive, and (account, spent, cap)."""
@@ -124,8 +132,10 @@ class Spending:
     @classmethod
     def of(cls, reserve: Entry, ending: Entry | None) -> Spending:
         """Return the story of a reservation."""
-        state, stated = "reserved", reserve.guarantee
+        state, stated, price = "reserved", reserve.guarantee, reserve.price
         if ending is not None:
+            back = (amount or 0 for amount in ending.price)
+            price = Price(*(a if a is None else a + b for a, b in zip(price, back, strict=True)))
             state = "void" if ending.kind == "void" else "spent"
             stated = ending.guarantee or stated
         assert stated is not None
@@ -139,7 +149,7 @@ class Spending:
             who=str(details.get("who", "")),
             host=reserve.host,
             places=reserve.places,
-            price=reserve.price,
+            price=price,
             stated=stated,
         )
 
