@@ -119,7 +119,8 @@ def _left(ledger: Ledger, fits: Sequence[tuple[float, float]]) -> str:
         rows.append((f"{epsilon:g}", _count(pure), noisy))
     heads = ("a fit of epsilon", "delta 0", f"Gaussian noise, delta {chosen[0][1]:g}")
     note = "<p class='note'>Each number stands alone: what one kind uses the other no longer has."
-    return _table(heads, rows, numbers=(0, 1, 2)) + note + "</p>"
+    table = _table(heads, rows, numbers=(0, 1, 2)).replace("class='wide'", "class='wide slim'", 1)
+    return f"{table}{note}</p>"
 
 
 def _times(ledger: Ledger, epsilon: float, delta: float) -> str:

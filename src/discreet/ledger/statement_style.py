@@ -21,7 +21,8 @@ table { border-collapse: collapse; width: 100%; font-size: .875rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .9rem .4rem 0;
   border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+td { font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
+.slim table { width: auto; } .slim th, .slim td { padding-right: 2rem; }
 .n { text-align: right; }
 code { font-size: .8rem; overflow-wrap: anywhere; }
 footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
