@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.cli.files import check_outputs, say, tell, write_model
 from discreet.cli.fit import _read
+from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
@@ -88,6 +89,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--card", type=Path, help="privacy card to write with the model (text)")
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
     add_seed(parser)
+    add_option(parser)
     parser.add_argument(
         "--release-last",
         action="store_true",
@@ -149,6 +151,7 @@ def run(args: argparse.Namespace) -> None:
         validation=args.validation,
         release_last=args.release_last,
         random_state=args.seed,
+        ledger=opened(args, schema.neighbours),
     )
     with naming_options():
         check_model(model, schema.bounds(args.target))

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.cli.files import check_outputs, say, tell
 from discreet.cli.parser import Parser
+from discreet.errors import BudgetExceeded, Incompatible
 from discreet.types import NEIGHBOURS
 from discreet.writing import write_text
 
@@ -73,6 +74,33 @@ def add(verbs: Any) -> None:
     page.add_argument("--out", type=Path, required=True, help="page to write (HTML)")
     _add_fits(page)
     _action(actions, "close", "let nothing more be spent", _close)
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--ledger`` to a verb that reads rows."""
+    parser.add_argument(
+        "--ledger", help="ledger that is charged before the fit; see discreet ledger --help"
+    )
+
+
+def opened(args: argparse.Namespace, neighbours: str) -> Any:
+    """Return the ledger that was named, or None, and refuse what it could not count."""
+    if args.ledger is None:
+        return None
+    from discreet import Ledger
+
+    ledger = Ledger.open(args.ledger)
+    if args.seed is not None:
+        raise Incompatible("A ledger counts no seeded fit: it is not private. Leave --seed out.")
+    if ledger.terms.neighbours not in ("zero-out", neighbours):
+        # privacy: rows that were left out make a fit that holds for zero-out alone.
+        raise Incompatible(
+            f"This ledger is about {ledger.terms.neighbours} neighbours. Declare them in the "
+            f'schema: neighbours = "{ledger.terms.neighbours}".'
+        )
+    if ledger.closed:
+        raise BudgetExceeded("This ledger is closed, so nothing more may be spent from it.")
+    return ledger
 
 
 def _action(actions: Any, name: str, what: str, run: Any) -> Any:

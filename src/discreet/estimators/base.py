@@ -19,12 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import Plan, Problem
-from discreet.algorithms.base import rows_remark
+from discreet.algorithms.base import Release, rows_remark, sealed
 from discreet.algorithms.one_against_rest import one_against_rest
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
+from discreet.data import Source
 from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
+from discreet.ledger import Ledger, spending
+from discreet.noise import as_randomness
 from discreet.types import Array, Bounds, Neighbours
 
 DEFAULT_LABEL = (-3.0, 3.0)
@@ -101,6 +104,7 @@ class PrivateEstimator(Fitted, Portable):
     neighbours: Neighbours = "zero-out"
     n_rows: int | None = None
     random_state: Any = None
+    ledger: Ledger | None = None
 
     _labels: ClassVar[str]
     _drowns: ClassVar[bool] = True
@@ -227,6 +231,16 @@ class PrivateEstimator(Fitted, Portable):
         raise NotImplementedError
 
     # The rows.
+
+    def _run(self, plan: Plan, source: Source) -> Release:
+        """Run a plan, charged to the ledger if there is one."""
+        random = as_randomness(self.random_state)
+        if self.ledger is None:
+            return plan.run(source, random)
+        name, algorithm = type(self).__name__, plan.facts()["algorithm"]
+        promise = sealed(plan.guarantee, random)
+        with spending(self.ledger, promise, model=name, algorithm=algorithm):
+            return plan.run(source, random)
 
     def _validated(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         X, y = read_rows(

@@ -95,6 +95,7 @@ class Portable(Seedless):
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
     _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "bounds_")
+    _unsaved: ClassVar[tuple[str, ...]] = ("random_state", "ledger")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -114,7 +115,7 @@ class Portable(Seedless):
             "version": FORMAT_VERSION,
             "library": f"discreet {version('discreet')}",
             "estimator": type(self).__name__,
-            "parameters": {k: _plain(v) for k, v in params.items() if k != "random_state"},
+            "parameters": {k: _plain(v) for k, v in params.items() if k not in self._unsaved},
             "model": {
                 name: _plain(getattr(self, name))
                 for name in (*self._arrays, *self._plain)

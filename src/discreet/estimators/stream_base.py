@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.algorithms import Problem
+from discreet.algorithms.base import sealed
 from discreet.algorithms.ftrl import FTRL, FTRLPlan
 from discreet.algorithms.stream_learner import StreamLearner
 from discreet.checks import integer
@@ -34,6 +35,7 @@ from discreet.estimators.base import assuming, promising_little
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
+from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
@@ -133,9 +135,17 @@ class PrivateStream(Flowing, LinearModel):
 
     def _begin(self, bounds: Bounds, n_rows: int | None, *assumptions: str) -> None:
         plan = self._stream_plan(bounds, self.n_features_in_, n_rows, *assumptions)
-        learner = plan.start(as_randomness(self.random_state))
-        # Last of what may be refused, because a file that was begun is in the way of the next try.
-        self._journal = None if self.state_path is None else Journal.create(self.state_path)
+        random = as_randomness(self.random_state)
+        learner = plan.start(random)
+        # All passes are paid for here; what is learned later costs nothing more.
+        promise, name = sealed(plan.guarantee, random), type(self).__name__
+        with spending(self.ledger, promise, model=name, algorithm=FTRL.name) as entry:
+            try:
+                # Last of what may be refused: a file that was begun is in the way of the next try.
+                self._journal = None if self.state_path is None else Journal.create(self.state_path)
+            except BaseException:
+                entry.void()  # privacy: no row was learned
+                raise
         self._learner = learner
         self._seeded, self._placed = False, True
         self._publish(self._learner, 0)  # the model before any row

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.accounting import Guarantee
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidParameter
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -76,6 +76,11 @@ def spending(
     if ledger is None:
         yield Reserved(None)
         return
+    if not hasattr(ledger, "reserve"):
+        raise InvalidParameter(
+            "ledger must be a Ledger, such as Ledger.open(path), or None. Got "
+            f"{type(ledger).__name__} instead."
+        )
     entry = Reserved(ledger, ledger.reserve(guarantee, model=model, algorithm=algorithm))
     try:
         yield entry
