@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
-    from discreet.errors import TooFewRows, WeakBudget
+    from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
         PrivateElasticNet,
@@ -55,6 +55,7 @@ __all__ = [
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "TooFewRows",
+    "Uncounted",
     "UndeclaredBounds",
     "WeakBudget",
     "load",
@@ -66,6 +67,7 @@ _HOMES = {
     "Guarantee": "accounting",
     "Ledger": "ledger",
     "TooFewRows": "errors",
+    "Uncounted": "errors",
     "WeakBudget": "errors",
 }
 

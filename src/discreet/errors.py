@@ -14,7 +14,7 @@
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
 Warnings: ``UndeclaredBounds`` and ``NoStableSupport`` of the estimators, and
-``WeakBudget`` and ``TooFewRows`` here.
+``WeakBudget``, ``TooFewRows`` and ``Uncounted`` here.
 
 A message is a release: it names parameters and says what to do, and never
 contains a row, a label or any other value computed from the data.
@@ -63,6 +63,10 @@ class NotCertified(DiscreetError, RuntimeError):
 
 class WeakBudget(UserWarning):
     """A budget that protects little: a large epsilon, or a delta of one row or more."""
+
+
+class Uncounted(UserWarning):
+    """Rows were learned from, and nobody adds up what that costs."""
 
 
 class TooFewRows(UserWarning):

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -25,7 +25,8 @@ from discreet import (
     PrivateStreamClassifier,
     PrivateStreamRegressor,
 )
-from discreet.errors import BudgetExceeded, Incompatible, InvalidData, InvalidParameter
+from discreet.errors import BudgetExceeded, Incompatible, InvalidData, InvalidParameter, Uncounted
+from discreet.estimators import charging
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(400, 3))
@@ -174,3 +175,53 @@ def test_pipelines_and_pickles_keep_the_ledger_and_files_do_not(ledger, tmp_path
     model.save(tmp_path / "model.json")
     assert "ledger" not in (tmp_path / "model.json").read_text()
     assert discreet.load(tmp_path / "model.json").ledger is None
+
+
+@pytest.fixture
+def unsaid(monkeypatch):
+    monkeypatch.setattr(charging, "_said", set())
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Uncounted)
+        yield
+
+
+def said(call):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in seen if w.category is Uncounted]
+
+
+def test_a_second_fit_of_one_object_says_that_fits_add_up(unsaid):
+    model = PrivateRidge(bounds=REAL)
+    assert said(lambda: model.fit(X, Y)) == []
+    [message] = said(lambda: model.fit(X, Y))
+    assert "add up" in message
+    assert "ledger=" in message
+    assert said(lambda: model.fit(X, Y)) == []
+    assert said(lambda: clone(model).fit(X, Y)) == []
+
+
+def test_nothing_is_said_where_fits_are_counted_or_seeded(unsaid, ledger):
+    for settings in ({"ledger": ledger}, {"random_state": 0}):
+        model = PrivateRidge(bounds=REAL, epsilon=0.1, **settings)
+        assert said(lambda model=model: model.fit(X, Y).fit(X, Y)) == []
+
+
+def test_a_search_and_a_cross_validation_say_it_once(unsaid, monkeypatch):
+    search = GridSearchCV(PrivateRidge(bounds=REAL), {"alpha": [1.0, 10.0]}, cv=2)
+    [message] = said(lambda: search.fit(X, Y))
+    assert "best estimator" in message
+    monkeypatch.setattr(charging, "_said", set())
+    model = PrivateMedian(bounds=Bounds(features=(-1, 1)))
+    [message] = said(lambda: cross_validate(model, X, scoring=lambda *rows: 0.0, cv=3))
+    assert "add up" in message
+
+
+def test_a_score_of_raw_rows_is_not_counted_and_that_is_said_once(unsaid, ledger):
+    model = PrivateRidge(bounds=REAL, ledger=ledger).fit(X, Y)
+    [message] = said(lambda: model.score(X, Y))
+    assert "outside of the guarantee" in message
+    assert said(lambda: model.score(X, Y)) == []
+    model.set_params(ledger=None)
+    assert said(lambda: model.score(X, Y)) == []

@@ -19,11 +19,12 @@ from discreet.checks import between, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.base import LABELS_PUBLIC, assuming, warn_of_classes
+from discreet.estimators.charging import charged
 from discreet.estimators.classes import check_two, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Seedless, whole
-from discreet.ledger import Ledger, spending
+from discreet.ledger import Ledger
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.types import Array, Bounds
@@ -269,9 +270,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         ledger = self.ledger if self.ledger is not None else inner.ledger
         method = f"accuracy-first: {plan.facts()['method']}"
-        with spending(
-            ledger, _promise(plan, random), model=type(inner).__name__, algorithm=method
-        ) as entry:
+        with charged(self, ledger, _promise(plan, random), method) as entry:
             outcome = self._run(plan, X, y, random, watch)
             entry.settle(outcome.guarantee)
         self.n_features_in_ = inner.n_features_in_

@@ -8,9 +8,7 @@ weights in the user's units together with the guarantee they carry.
 from __future__ import annotations
 
 import copy
-import inspect
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -24,9 +22,10 @@ from discreet.algorithms.one_against_rest import one_against_rest
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
 from discreet.data import Source
 from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
+from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import check_scored, read_rows, read_weights
-from discreet.ledger import Ledger, spending
+from discreet.ledger import Ledger
 from discreet.noise import as_randomness
 from discreet.types import Array, Bounds, Neighbours
 
@@ -37,21 +36,6 @@ LABELS_PUBLIC = "the set of labels is public"
 
 class UndeclaredBounds(UserWarning):
     """A bound was not declared, so a fixed public default clips the data."""
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this library that led here.
-
-    >>> with warnings.catch_warnings(record=True) as seen:
-    ...     warnings.simplefilter("always")
-    ...     warn_caller("bounds does not declare features", UndeclaredBounds)
-    >>> len(seen)
-    1
-    """
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_of_budget(owner: str, budget: Budget, rows: int | None = None) -> None:
@@ -66,6 +50,7 @@ def warn_of_budget(owner: str, budget: Budget, rows: int | None = None) -> None:
 def warn_of_classes(owner: str, taken: str) -> None:
     """Warn that no classes are declared, and of what is taken instead.
 
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as seen:
     ...     warnings.simplefilter("always")
     ...     warn_of_classes("Model", "two classes are planned for")
@@ -235,11 +220,8 @@ class PrivateEstimator(Fitted, Portable):
     def _run(self, plan: Plan, source: Source) -> Release:
         """Run a plan, charged to the ledger if there is one."""
         random = as_randomness(self.random_state)
-        if self.ledger is None:
-            return plan.run(source, random)
-        name, algorithm = type(self).__name__, plan.facts()["algorithm"]
-        promise = sealed(plan.guarantee, random)
-        with spending(self.ledger, promise, model=name, algorithm=algorithm):
+        promise, algorithm = sealed(plan.guarantee, random), plan.facts()["algorithm"]
+        with charged(self, self.ledger, promise, algorithm):
             return plan.run(source, random)
 
     def _validated(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
@@ -257,6 +239,7 @@ class PrivateEstimator(Fitted, Portable):
     def _scored(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
         """Return labels and weights of rows that are scored, read here first."""
         check_is_fitted(self)
+        scored(self)
         # privacy: the messages of scikit-learn's metrics quote labels and count rows.
         _, y = self._validated(X, y, reset=False)
         if self._labels == "classes":

@@ -23,13 +23,13 @@ from discreet.estimators.base import (
     DEFAULT_LABEL,
     SCHEMA_PUBLIC,
     UndeclaredBounds,
-    warn_caller,
     warn_of_budget,
 )
+from discreet.estimators.charging import charged, warn_caller
 from discreet.estimators.parameters import LEDGER
 from discreet.estimators.persistence import Portable, whole
 from discreet.estimators.reading import read_rows
-from discreet.ledger import Ledger, spending
+from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.samplers import PiecewiseLinear
 from discreet.types import NEIGHBOURS, Array, Bounds, Interval, Neighbours
@@ -169,8 +169,7 @@ class Quantiles(FittedQuantiles, Portable):
         )
         # privacy: a row holding anything unreadable is blank as a whole.
         X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
-        name = type(self).__name__
-        with spending(self.ledger, promise, model=name, algorithm="exponential-sampling"):
+        with charged(self, self.ledger, promise, "exponential-sampling"):
             drawn = np.array(
                 [
                     [

@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, Plan, Problem, SupportSelection
 from discreet.checks import integer, positive
-from discreet.estimators.base import promising_little, warn_caller
+from discreet.estimators.base import promising_little
+from discreet.estimators.charging import warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
 from discreet.estimators.parameters import COMMON, FITTED, GUESS
 from discreet.estimators.persistence import whole

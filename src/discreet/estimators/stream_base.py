@@ -32,10 +32,10 @@ from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.base import assuming, promising_little
+from discreet.estimators.charging import charged
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
-from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness
 from discreet.sets import AllSpace, ConvexSet
 from discreet.types import Array, Bounds
@@ -138,8 +138,7 @@ class PrivateStream(Flowing, LinearModel):
         random = as_randomness(self.random_state)
         learner = plan.start(random)
         # All passes are paid for here; what is learned later costs nothing more.
-        promise, name = sealed(plan.guarantee, random), type(self).__name__
-        with spending(self.ledger, promise, model=name, algorithm=FTRL.name) as entry:
+        with charged(self, self.ledger, sealed(plan.guarantee, random), FTRL.name) as entry:
             try:
                 # Last of what may be refused: a file that was begun is in the way of the next try.
                 self._journal = None if self.state_path is None else Journal.create(self.state_path)
