@@ -1,21 +1,17 @@
-"""A ledger in one file: SQLite with a write-ahead log, every reservation on disk before it counts.
-
-One connection per process and file, used by one thread at a time. Connections
-are closed before a fork and opened anew after it: SQLite's must not cross one.
-"""
+"""A ledger in one file: SQLite, every reservation on disk before it counts."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InvalidData, InvalidParameter, LedgerUnavailable
+from discreet.ledger.connections import shared
 from discreet.ledger.entry import COLUMNS, DAMAGED, Entry
 from discreet.ledger.places import check_local
 
@@ -42,47 +38,6 @@ BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END;
 """
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries"
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-
-
-class _Shared:
-    """The connection of this process to one file."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.connection: sqlite3.Connection | None = None
-        self.file: tuple[int, int] = (0, 0)
-
-    def close(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
-
-
-_OPEN: dict[str, _Shared] = {}
-_GUARD = threading.RLock()
-
-
-def _before_fork() -> None:
-    _GUARD.acquire()
-    for shared in _OPEN.values():
-        shared.lock.acquire()  # waits until no transaction is under way
-        shared.close()
-
-
-def _after_fork() -> None:
-    for shared in _OPEN.values():
-        shared.lock.release()
-    _GUARD.release()
-
-
-def _in_child() -> None:
-    global _GUARD
-    _OPEN.clear()  # locks of threads that are not here
-    _GUARD = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
 class SQLiteStore:
@@ -157,21 +112,20 @@ class SQLiteStore:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        with _GUARD:
-            shared = _OPEN.setdefault(self.address, _Shared())
-        with shared.lock, self._told():
+        held = shared(self.address)
+        with held.lock, self._told():
             try:
-                held = self.path.stat()
+                found = self.path.stat()
             except FileNotFoundError:
                 raise InvalidParameter(
                     f"There is no ledger at {self.path}. Make one with Ledger.create."
                 ) from None
-            if shared.file != (held.st_dev, held.st_ino):
-                shared.close()  # another file has taken its place
-            if shared.connection is None:
-                shared.connection = self._opened()
-                shared.file = (held.st_dev, held.st_ino)
-            yield shared.connection
+            mark = (found.st_dev, found.st_ino)
+            if held.mark != mark:
+                held.close()  # another file has taken its place
+            if held.connection is None:
+                held.connection, held.mark = self._opened(), mark
+            yield held.connection
 
     def _opened(self) -> sqlite3.Connection:
         check_local(self.path)
