@@ -23,7 +23,7 @@ class Affordable:
         How many such runs would be admitted, one after the other.
     epsilon, delta
         A run of the same kind with these is admitted; epsilon is the largest
-        there is, and 0 when there is none.
+        up to the cap, and 0 when there is none.
     """
 
     times: int

@@ -47,9 +47,10 @@ def _after(
             found[place] = after
     elif entry.kind in ("settle", "void"):
         given = reserved.pop(entry.of or "")
-        back = Price(*(-(amount or 0) for amount in entry.price))
-        if any(not 0 <= b <= (a or 0) for a, b in zip(given.price, back, strict=True)):
+        amounts = [-(amount or 0) for amount in entry.price]
+        if any(not 0 <= b <= (a or 0) for a, b in zip(given.price, amounts, strict=True)):
             return None
+        back = Price(*amounts)
         found = returned(accounts, given, back, rules)
     elif entry.kind == "split":
         found = divided(accounts, Split.from_dict(entry.details))
