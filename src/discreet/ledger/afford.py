@@ -102,6 +102,7 @@ def _largest(feasible: Callable[[float], bool], cap: float) -> float:
     while high > low * (1 + 1e-7):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if feasible(middle) else (low, middle)
-    digits = 5 - math.floor(math.log10(low))
-    tidy = math.floor(low * 10.0**digits) / 10.0**digits
-    return tidy if feasible(tidy) else low
+    for tidy in (float(f"{high:.6g}"), float(f"{low * (1 - 5e-6):.6g}")):
+        if feasible(tidy):
+            return tidy
+    return low
