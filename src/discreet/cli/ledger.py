@@ -20,7 +20,7 @@ examples:
   discreet ledger show trial-7.ledger --fit 0.5
   discreet ledger statement trial-7.ledger --out statement.html
 
-the ledger refuses a fit that does not fit what is left, before any row is read.
+the ledger refuses a fit that does not fit what is left, before it is run.
 What was begun counts in full, whatever became of it. A ledger is a file on a
 local disk, or postgresql://host/database?dataset=NAME.
 

@@ -35,8 +35,9 @@ class Configured:
 
 LEDGER = """
     ledger
-        A :class:`~discreet.Ledger` that this fit is charged to before it reads a
-        row. It refuses what does not fit, and seeded fits. None counts nothing."""
+        A :class:`~discreet.Ledger` that this fit is charged to before anything is
+        computed from rows. It refuses what does not fit, and seeded fits. None
+        counts nothing."""
 
 COMMON = f"""
     Parameters

@@ -15,6 +15,11 @@ from discreet.ledger.store import Reader, Store, Writer
 from discreet.ledger.terms import Terms
 from discreet.ledger.views import named, stated
 
+REPLACED = (
+    "Another ledger has taken the place of the one that was opened. A copied or replaced file "
+    "would be a second budget; open the ledger that you trust."
+)
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -42,7 +47,7 @@ class Book:
         rules = self.terms.rules
         price = rules.price(guarantee.event, stated(guarantee))
         with self.store.writing() as writer:
-            last = newest(writer)
+            last = self.newest(writer)
             self._check_open(writer)
             accounts, places = dict(last.accounts), scope.places(last.accounts)
             for place in places:
@@ -80,7 +85,7 @@ class Book:
         """Give every part of a split an account of its own."""
         made.check(self.terms.neighbours, self.terms.unit)
         with self.store.writing() as writer:
-            last = newest(writer)
+            last = self.newest(writer)
             self._check_open(writer)
             if not any(part == made.parent for _, part in last.accounts):
                 raise Incompatible(
@@ -95,7 +100,7 @@ class Book:
         """Let nothing more be reserved."""
         with self.store.writing() as writer:
             self._check_open(writer)
-            last = newest(writer)
+            last = self.newest(writer)
             entry = Entry(kind="close", accounts=last.accounts, details={"who": who()})
             writer.append(entry.after(last))
 
@@ -123,6 +128,16 @@ class Book:
                 f"This ledger is about {terms.neighbours} neighbours, but the run is about "
                 f"{guarantee.neighbours}. Fit with neighbours={terms.neighbours!r}."
             )
+
+    def newest(self, reader: Reader) -> Entry:
+        """Return the last entry, if it is what it was written as."""
+        last, first = reader.last(), reader.of_kind("create")
+        if [entry.id for entry in first] != [self.terms.id]:
+            raise InvalidData(REPLACED)
+        # privacy: an edited last entry would be a larger budget.
+        if last.hash != last.fingerprint():
+            raise InvalidData(DAMAGED.format(last.seq))
+        return last
 
     def _check_open(self, reader: Reader) -> None:
         if reader.of_kind("close"):
@@ -155,7 +170,7 @@ class Book:
     def _end(
         self, writer: Writer, reserve: Entry, kind: str, back: Price, guarantee: Guarantee | None
     ) -> None:
-        last = newest(writer)
+        last = self.newest(writer)
         entry = Entry(
             kind=kind,
             of=reserve.id,
@@ -166,15 +181,6 @@ class Book:
             created=reserve.created,
         )
         writer.append(entry.after(last))
-
-
-def newest(reader: Reader) -> Entry:
-    """Return the last entry, if it is what it was written as."""
-    last = reader.last()
-    # privacy: an edited last entry would be a larger budget.
-    if last.hash != last.fingerprint():
-        raise InvalidData(DAMAGED.format(last.seq))
-    return last
 
 
 def divided(accounts: Accounts, split: Split) -> dict[Place, Account]:

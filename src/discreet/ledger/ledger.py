@@ -13,7 +13,7 @@ from discreet.accounting import Approximate, Budget, Guarantee
 from discreet.checks import one_of
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.ledger.afford import Affordable, affordable, counting
-from discreet.ledger.book import Book, Scope, newest
+from discreet.ledger.book import REPLACED, Book, Scope
 from discreet.ledger.entry import Accounts
 from discreet.ledger.filter import HEADROOM
 from discreet.ledger.reserving import Reserved, spending
@@ -107,13 +107,10 @@ class Ledger:
     def _book(self) -> Book:
         store = store_of(self._address)
         with store.reading() as reader:
-            terms = Terms.of(reader.of_kind("create"))
-        if terms.id != self._id:
-            raise InvalidData(
-                f"{_shown(self._address)} holds another ledger than the one that was opened. A "
-                "copied or replaced file would be a second budget."
-            )
-        return Book(store, terms)
+            book = Book(store, Terms.of(reader.of_kind("create")))
+        if book.terms.id != self._id:
+            raise InvalidData(REPLACED)
+        return book
 
     @property
     def terms(self) -> Terms:
@@ -187,7 +184,7 @@ class Ledger:
     def _accounts(self) -> Accounts:
         """Return the accounts of this part and these tags."""
         with self._book.store.reading() as reader:
-            accounts = newest(reader).accounts
+            accounts = self._book.newest(reader).accounts
         return {place: accounts[place] for place in self._scope.places(accounts)}
 
     def balance(self) -> Balance:
@@ -209,9 +206,19 @@ class Ledger:
             neighbours=terms.neighbours,
             event=Approximate(epsilon, delta),
             theorem=f"{terms.policy} filter of a ledger: fully adaptive composition",
-            assumptions=("everything released from the data was charged to this ledger",),
+            assumptions=self._assumptions(),
             unit=terms.unit,
         )
+
+    def _assumptions(self) -> tuple[str, ...]:
+        found = ["everything released from the data was charged to this ledger"]
+        if len(self.terms.dataset) > 1:
+            names = ", ".join(self.terms.dataset)
+            found.append(f"no {self.terms.unit} is in more than one of {names}")
+        with self._book.store.reading() as reader:
+            if reader.of_kind("split"):
+                found.append("runs on a part were given the rows of that part alone")
+        return tuple(found)
 
     def affordable(self, what: Any) -> Affordable:
         """Return how often a run still fits, and the largest epsilon of its kind that does.

@@ -145,6 +145,7 @@ class SQLiteStore:
                 raise LedgerUnavailable(f"{self.path} cannot keep a write-ahead log.")
             # privacy: a reservation that a power cut takes back would be spent twice.
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")  # or macOS keeps it in the disk's cache
         except BaseException:
             connection.close()
             raise
