@@ -6,7 +6,16 @@ from math import comb
 
 import numpy as np
 import pytest
-from adversary import Mechanism, Output, failing, refund, response, stopping, worst_delta
+from adversary import (
+    Mechanism,
+    Output,
+    failing,
+    refund,
+    response,
+    stopping,
+    worst_delta,
+    worst_delta_on_grid,
+)
 
 from discreet.accounting import Approximate, Budget, Composed, Gaussian, Pure, gaussian_multiplier
 from discreet.accounting.gaussian import gaussian_delta
@@ -93,6 +102,19 @@ def test_an_optimal_adversary_beats_composition_of_realised_events():
 def test_no_adversary_beats_a_policy(policy, more):
     found = worst(Filter.of(policy, Budget(E, D)), [*MECHANISMS, *more])
     assert 0 < found <= D
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_adversary_with_gaussian_noise_beats_a_policy(policy):
+    rule, mechanisms = Filter.of(policy, Budget(E, D)), [response(0.1), failing(5e-4)]
+    assert 0 < worst_delta_on_grid(E, rule, mechanisms, (0.1, 0.2)) <= D
+
+
+def test_gaussian_noise_nearly_fills_the_gdp_rule_and_beats_rules_that_do_not_share_delta():
+    gdp = Filter.of("gdp", Budget(E, D))
+    assert worst_delta_on_grid(E, gdp, [], (0.05, 0.2)) > 0.95 * D
+    greedy = Filter.portfolio(("basic", "renyi"), E, Fraction(D))
+    assert worst_delta_on_grid(E, greedy, [response(0.1), failing(5e-4)], (0.2,)) > 1.05 * D
 
 
 def test_the_basic_policy_is_nearly_tight():
