@@ -48,6 +48,8 @@ WATCHED = {
 }
 """The accounts that every rule watches."""
 
+_PLACES = {rule: tuple(map(Price._fields.index, names)) for rule, names in WATCHED.items()}
+
 HEADROOM = 1 + Fraction(1, 2**40)
 """How far sums of epsilons and deltas may pass what was declared; the guarantee says so.
 
@@ -200,26 +202,22 @@ class Filter:
         return self._moved(account, price, account.alive, -1)
 
     def _moved(self, account: Account, price: Price, alive: tuple[str, ...], sign: int) -> Account:
+        spent = list(account.spent)
         # Accounts that only dead rules watch stay as they were.
-        watched = {name for rule in alive for name in WATCHED[rule]}
-        a, b, c, d, e = (
-            spent + sign * (amount or 0) if name in watched else spent
-            for name, spent, amount in zip(Price._fields, account.spent, price, strict=True)
-        )
+        for at in {at for rule in alive for at in _PLACES[rule]}:
+            spent[at] += sign * (price[at] or 0)
+        a, b, c, d, e = spent
         return Account((a, b, c, d, e), alive)
 
     def times(self, rule: str, account: Account, price: Price, most: int = 2**100) -> int:
         """Return how many events of one price a rule still admits, at most ``most``."""
         found = most
-        for name, cap, spent, amount in zip(
-            Price._fields, self.caps, account.spent, price, strict=True
-        ):
-            if name not in WATCHED[rule]:
-                continue
+        for at in _PLACES[rule]:
+            amount = price[at]
             if amount is None:
                 return 0
             if amount > 0:
-                found = min(found, ((cap or 0) - spent) // amount)
+                found = min(found, ((self.caps[at] or 0) - account.spent[at]) // amount)
         return max(0, found)
 
     def fits(self, account: Account, price: Price) -> int:
