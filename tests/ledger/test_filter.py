@@ -278,4 +278,3 @@ def test_rules_are_read_back_and_damage_is_refused():
         Filter.from_dict({"rules": ["basic"]})
     with pytest.raises(InvalidParameter, match="policy"):
         Filter.of("pld", Budget(1.0, 1e-6))
-    assert up(0.0) == 0

@@ -10,13 +10,14 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from discreet.accounting import (
+    MODES,
     ZCDP,
     Approximate,
     BoundedRange,
     Composed,
     Gaussian,
     Laplace,
-    ObjectivePerturbation,
+    LossTerms,
     PoissonGaussian,
     Pure,
     gaussian_delta,
@@ -103,7 +104,9 @@ def test_amplification_and_objective_perturbation_keep_their_own_curves():
     assert mu_price(sampled) is None
     epsilon, delta = basic_price(sampled, 1e-6)
     assert sampled.delta(real(epsilon)) <= real(delta) == pytest.approx(1e-6 / 16)
-    assert isinstance(ObjectivePerturbation, type)
+    tilted = MODES["logistic"].event(LossTerms.logistic(radius=1.0), 8.0, 4.0, "zero-out")
+    assert real(renyi_price(tilted, 24)[0]) / 24 == pytest.approx(0.0103, abs=5e-5)
+    assert mu_price(tilted) is None
 
 
 def test_a_point_of_the_curve_is_taken_that_leaves_delta_for_others():
