@@ -16,6 +16,7 @@ ROOMS = (
     "bounds",
     "files",
     "accounting",
+    "ledger",
     "losses",
     "sets",
     "regularizers",

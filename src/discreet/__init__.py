@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.bounds import Bounds
-    from discreet.errors import TooFewRows, WeakBudget
+    from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
         PrivateElasticNet,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
+    from discreet.ledger import Ledger
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "Guarantee",
+    "Ledger",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -53,6 +55,7 @@ __all__ = [
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "TooFewRows",
+    "Uncounted",
     "UndeclaredBounds",
     "WeakBudget",
     "load",
@@ -62,7 +65,9 @@ _HOMES = {
     "Bounds": "bounds",
     "Budget": "accounting",
     "Guarantee": "accounting",
+    "Ledger": "ledger",
     "TooFewRows": "errors",
+    "Uncounted": "errors",
     "WeakBudget": "errors",
 }
 

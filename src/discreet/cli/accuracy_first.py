@@ -14,6 +14,7 @@ from typing import Any
 from discreet.bounds import Bounds
 from discreet.cli.files import add_force, check_outputs, say, tell, write_model
 from discreet.cli.fit import _read
+from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
 from discreet.cli.schema import Categorical, Schema
@@ -92,6 +93,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
     add_seed(parser)
     add_force(parser)
+    add_option(parser)
     parser.add_argument(
         "--release-last",
         action="store_true",
@@ -154,6 +156,7 @@ def run(args: argparse.Namespace) -> None:
         validation=args.validation,
         release_last=args.release_last,
         random_state=args.seed,
+        ledger=opened(args, schema.neighbours),
     )
     with naming_options():
         check_model(model, schema.bounds(args.target))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, say, tell, write_model
+from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.schema import Categorical, Schema
@@ -39,6 +40,7 @@ examples:
 the model file holds released values, the guarantee and the schema; it may be
 published. Every fit spends its budget: two fits of the same rows cost the sum.
 A file that exists is not overwritten unless --force is given: it was paid for.
+--ledger keeps count and refuses what would pass a cap; see discreet ledger --help.
 """
 
 
@@ -64,6 +66,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_seed(parser)
     add_force(parser)
+    add_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
         run=run,
@@ -94,6 +97,7 @@ def run(args: argparse.Namespace) -> None:
         n_rows=schema.n_rows,
         algorithm=args.algorithm,
         random_state=args.seed,
+        ledger=opened(args, schema.neighbours),
     )
     X, y, total = _read(args.data, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public

@@ -33,7 +33,13 @@ class Configured:
         dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
 
 
-COMMON = """
+LEDGER = """
+    ledger
+        A :class:`~discreet.Ledger` that this fit is charged to before anything is
+        computed from rows. It refuses what does not fit, and seeded fits. None
+        counts nothing."""
+
+COMMON = f"""
     Parameters
     ----------
     epsilon, delta
@@ -48,7 +54,7 @@ COMMON = """
         Declared size of the data; used under ``add-remove`` only.
     random_state
         None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``."""
+        and the guarantee says ``secure=False``.{LEDGER}"""
 
 ALGORITHM = """
     algorithm
