@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
+    from discreet.evaluation import evaluate, make_private_scorer
     from discreet.types import Bounds
 
 __version__ = "0.1.0"
@@ -55,7 +56,9 @@ __all__ = [
     "TooFewRows",
     "UndeclaredBounds",
     "WeakBudget",
+    "evaluate",
     "load",
+    "make_private_scorer",
 ]
 
 _HOMES = {
@@ -64,6 +67,8 @@ _HOMES = {
     "Guarantee": "accounting",
     "TooFewRows": "errors",
     "WeakBudget": "errors",
+    "evaluate": "evaluation",
+    "make_private_scorer": "evaluation",
 }
 
 

@@ -36,6 +36,7 @@ from discreet.accounting.objective import (
     ObjectivePerturbation,
     best_mode,
 )
+from discreet.accounting.parallel import Parallel, in_parallel
 from discreet.accounting.sampling import (
     CappedPoissonGaussian,
     FixedSizeGaussian,
@@ -74,6 +75,7 @@ __all__ = [
     "LossTerms",
     "Mode",
     "ObjectivePerturbation",
+    "Parallel",
     "PoissonGaussian",
     "Pure",
     "best_mode",
@@ -88,6 +90,7 @@ __all__ = [
     "gamma_scale",
     "gaussian_delta",
     "gaussian_multiplier",
+    "in_parallel",
     "mean_squared_noise",
     "noise_quantile",
     "objective_excess",
