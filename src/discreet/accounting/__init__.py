@@ -1,5 +1,6 @@
 """Privacy accounting: numbers only, no data and no randomness."""
 
+from discreet.accounting.best_of import BestOf, NegativeBinomialTries, PoissonTries
 from discreet.accounting.conversions import rdp_delta, zcdp_delta, zcdp_epsilon, zcdp_rho
 from discreet.accounting.events import (
     EVENTS,
@@ -62,6 +63,7 @@ __all__ = [
     "MODES",
     "ZCDP",
     "Approximate",
+    "BestOf",
     "BoundedRange",
     "Budget",
     "CappedPoissonGaussian",
@@ -74,9 +76,11 @@ __all__ = [
     "Laplace",
     "LossTerms",
     "Mode",
+    "NegativeBinomialTries",
     "ObjectivePerturbation",
     "Parallel",
     "PoissonGaussian",
+    "PoissonTries",
     "Pure",
     "best_mode",
     "best_strength",
