@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         load,
     )
     from discreet.evaluation import evaluate, make_private_scorer
+    from discreet.tuning import PrivateSearch
     from discreet.types import Bounds
 
 __version__ = "0.1.0"
@@ -49,6 +50,7 @@ __all__ = [
     "PrivateRidge",
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
+    "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
     "PrivateStreamClassifier",
@@ -65,6 +67,7 @@ _HOMES = {
     "Bounds": "types",
     "Budget": "accounting",
     "Guarantee": "accounting",
+    "PrivateSearch": "tuning",
     "TooFewRows": "errors",
     "WeakBudget": "errors",
     "evaluate": "evaluation",

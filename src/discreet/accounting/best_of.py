@@ -116,7 +116,9 @@ class NegativeBinomialTries:
         # Any order of the second bound is valid, so the best of a grid is.
         spent = [(1.0 - 1.0 / a) * event.rdp(a) - math.log(self.gamma) / a for a in _ORDERS]
         second = min(-math.log(self.gamma), *spent)
-        return event.rdp(order) + (1.0 + self.eta) * second + math.log(self.mean) / (order - 1.0)
+        return float(
+            event.rdp(order) + (1.0 + self.eta) * second + math.log(self.mean) / (order - 1.0)
+        )
 
     def masses(self) -> Iterator[tuple[int, Any]]:
         """Yield every number of tries and its chance, at mpmath's precision."""

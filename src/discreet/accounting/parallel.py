@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.events import Curve, Event, event_from_dict, register
+from discreet.accounting.events import Curve, Event, Gaussian, event_from_dict, register
 from discreet.accounting.gaussian import two_sided
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import Incompatible, InvalidParameter
@@ -32,7 +32,11 @@ class Parallel(Curve):
     def __post_init__(self) -> None:
         if not self.events:
             raise InvalidParameter("events must hold at least one event.")
-        object.__setattr__(self, "events", tuple(dict.fromkeys(self.events)))
+        # Curves of Gaussian noise are ordered, so of several the largest is enough.
+        noises = [e for e in self.events if isinstance(e, Gaussian)]
+        least = min(noises, key=lambda e: e.multiplier) if noises else None
+        kept = (least if isinstance(e, Gaussian) else e for e in self.events)
+        object.__setattr__(self, "events", tuple(dict.fromkeys(kept)))
 
     def profile(self, epsilons: Array) -> Array:
         curves = [
