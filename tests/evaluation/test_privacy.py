@@ -189,9 +189,9 @@ def test_blank_rows_keep_their_places_and_lone_rows_are_scored_alone(monkeypatch
 
 def test_the_plan_exists_and_is_reserved_before_any_row_is_read():
     class Refusing:
-        def spending(self, guarantee, what):
+        def spending(self, guarantee, *, model, algorithm):
             assert guarantee.epsilon == 0.25
-            assert what == "evaluation"
+            assert (model, algorithm) == ("PrivateLogisticRegression", "evaluation")
             raise RuntimeError("refused")
 
     class Untouchable:
@@ -209,7 +209,7 @@ def test_a_seed_is_told_before_it_is_reserved():
 
     class Book:
         @contextmanager
-        def spending(self, guarantee, what):
+        def spending(self, guarantee, **words):
             self.secure = guarantee.secure
             yield
 

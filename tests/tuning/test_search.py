@@ -301,20 +301,78 @@ def test_a_search_is_one_entry_in_a_ledger_reserved_before_rows_are_read(rows):
         entries = ()
 
         @contextmanager
-        def spending(self, guarantee, what):
-            self.entries = (*self.entries, (guarantee.epsilon, what))
+        def spending(self, guarantee, *, model, algorithm):
+            self.entries = (*self.entries, (guarantee.epsilon, model, algorithm))
             yield
 
     book = Book()
     quick(ledger=book).fit(*rows)
-    assert book.entries == ((1.0, "search"),)
+    assert book.entries == ((1.0, "PrivateSGDClassifier", "search"),)
 
     class Refusing:
-        def spending(self, guarantee, what):
+        def spending(self, guarantee, **words):
             raise RuntimeError("refused")
 
     with pytest.raises(RuntimeError, match="refused"):
         quick(ledger=Refusing()).fit(np.full((5, 2), math.nan), [0, 1, 0, 1, 0])
+
+
+def test_tries_are_no_entries_of_the_estimators_own_ledger(rows):
+    class Booked(PrivateSGDClassifier):
+        ledger: object = None
+
+        def fit(self, X, y):
+            assert self.ledger is None
+            return super().fit(X, y)
+
+    class Book:
+        entries = 0
+
+        @contextmanager
+        def spending(self, guarantee, **words):
+            self.entries += 1
+            yield
+
+        def __deepcopy__(self, memo):
+            return self
+
+        def __sklearn_clone__(self):
+            return self
+
+    book = Book()
+    estimator = Booked(bounds=BOUNDS, steps=5, ledger=book)
+    PrivateSearch(estimator, SGD, expected_tries=6.0, verbose=False).fit(*rows)
+    assert book.entries == 1
+
+
+def test_scores_of_tries_carry_the_noise_that_was_paid_for(rows):
+    search = quick(expected_tries=30.0)
+    plan = search.plan(2, 2000)
+    model = clone(ESTIMATOR).fit(*rows)
+    random = Seeded(0)
+    scores = np.array([search._scored(plan, model, rows, random) for _ in range(400)])
+    deviation = plan.score(plan.fit_budget).laws["correct"].deviation / 2000
+    assert deviation == pytest.approx(plan.planned[0].event.multiplier / 2 / 2000, rel=1e-6)
+    assert scores.std() == pytest.approx(deviation, rel=4 / math.sqrt(800))
+    assert abs(scores.mean() - model.score(*rows)) < 4 * deviation / 20
+
+
+def test_choices_among_a_few_have_the_odds_of_their_scores(rows, monkeypatch):
+    search = quick({"clip": [0.5, 1.0]}, expected_tries=None, epsilon=0.05)
+    plan = search.plan(2, 2000)
+    held = rows[0][:300], rows[1][:300]
+    good, bad = clone(ESTIMATOR).fit(*rows), clone(ESTIMATOR).fit(*rows)
+    right = (good.predict(held[0]) == held[1]).sum()
+    bad.coef_, bad.intercept_ = -0.0 * bad.coef_, np.array([1.0])  # always the second class
+    other = (held[1] == 1).sum()
+    models = iter([good, bad] * 600)
+    monkeypatch.setattr(search, "_fitted", lambda *_: next(models))
+    random = Seeded(0)
+    wins = sum(search._all(plan, None, held, random)[0]["clip"] == 0.5 for _ in range(600))
+    odds = plan.rate * float(right - other)
+    chance = 1 / (1 + math.exp(-odds))
+    assert 0.9 < chance < 0.999
+    assert abs(wins - 600 * chance) < 4 * math.sqrt(600 * chance * (1 - chance)) + 1
 
 
 def test_fits_that_fail_lose_and_are_not_told(rows, monkeypatch):

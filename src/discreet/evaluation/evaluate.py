@@ -168,7 +168,7 @@ def run_plan(
     """Reserve, read, add noise: the only thing here that touches rows."""
     random = as_randomness(random_state)
     guarantee = sealed(plan.guarantee, random)
-    with spending(ledger, guarantee, "evaluation"):
+    with spending(ledger, guarantee, model, "evaluation"):
         X, y, good = read(model, X, y, plan)
         # privacy: the number of rows is a fact of the data under add-remove.
         public = None if plan.neighbours == "add-remove" else len(good)

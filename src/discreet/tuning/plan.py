@@ -176,6 +176,9 @@ class SearchPlan:
         settings = dict(candidate, epsilon=part.epsilon, delta=part.delta)
         if self.neighbours == "add-remove":
             settings["n_rows"] = self.n_train
+        if hasattr(self.estimator, "ledger"):
+            # privacy: entries of single tries would count them; the search is one entry.
+            settings["ledger"] = None
         return clone(self.estimator).set_params(**settings)
 
     # What is promised.

@@ -69,7 +69,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     candidates
         How many candidates are drawn where ``param_distributions`` holds a distribution.
     ledger
-        Where the cost is reserved before a row is read.
+        Where the cost is reserved before a row is read; default: that of the estimator.
     verbose
         Whether costs and advice are printed before the first row is read.
     random_state
@@ -230,7 +230,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.verbose:
             print(plan)
         self._remark(plan)
-        with spending(self.ledger, guarantee, "search"), np.errstate(all="ignore"):
+        ledger = getattr(self.estimator, "ledger", None) if self.ledger is None else self.ledger
+        with spending(ledger, guarantee, self.estimator, "search"), np.errstate(all="ignore"):
             best = self._search(plan, X, y, int(shape[0]), random)
         if best is None:
             raise NotCertified(
