@@ -281,6 +281,8 @@ def test_regressors_need_a_scale():
         evaluate(plain, X, X.ravel(), epsilon=1.0, residual=1.0, metrics=("r2",))
     with pytest.raises(InvalidData, match="real numbers"):
         evaluate(plain, X, ["a"] * 50, epsilon=1.0, residual=1.0)
+    with pytest.raises(InvalidData, match="no rows"):
+        evaluate(plain, X[:0], [], epsilon=1.0, residual=1.0)
 
 
 def test_plan_needs_no_row_and_says_the_noise(model):

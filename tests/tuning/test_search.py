@@ -1,6 +1,7 @@
 """``PrivateSearch``: what it costs, what it releases, and that it finds what is better."""
 
 import math
+import pickle
 from collections import Counter
 from contextlib import contextmanager
 
@@ -373,6 +374,13 @@ def test_choices_among_a_few_have_the_odds_of_their_scores(rows, monkeypatch):
     chance = 1 / (1 + math.exp(-odds))
     assert 0.9 < chance < 0.999
     assert abs(wins - 600 * chance) < 4 * math.sqrt(600 * chance * (1 - chance)) + 1
+
+
+def test_a_seed_is_not_pickled_with_the_winner(rows):
+    again = pickle.loads(pickle.dumps(quick(random_state=3).fit(*rows)))
+    assert again.random_state is None
+    assert again.best_estimator_.random_state is None
+    assert again.best_params_
 
 
 def test_fits_that_fail_lose_and_are_not_told(rows, monkeypatch):

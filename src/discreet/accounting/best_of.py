@@ -116,9 +116,10 @@ class NegativeBinomialTries:
         # Any order of the second bound is valid, so the best of a grid is.
         spent = [(1.0 - 1.0 / a) * event.rdp(a) - math.log(self.gamma) / a for a in _ORDERS]
         second = min(-math.log(self.gamma), *spent)
-        return float(
-            event.rdp(order) + (1.0 + self.eta) * second + math.log(self.mean) / (order - 1.0)
-        )
+        # privacy: Renyi divergences grow with their order, so a bound of a larger one holds too.
+        larger = [order, *_ORDERS[order < _ORDERS]]
+        first = min(event.rdp(a) + math.log(self.mean) / (a - 1.0) for a in larger)
+        return float(first + (1.0 + self.eta) * second)
 
     def masses(self) -> Iterator[tuple[int, Any]]:
         """Yield every number of tries and its chance, at mpmath's precision."""

@@ -47,6 +47,8 @@ def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, 
     X, finite = _filled(X)
     if len(finite) != len(y):
         raise InvalidData(_LENGTHS)
+    if not len(y):
+        raise InvalidData("X has no rows. Pass at least one.")
     return X, y, usable & finite
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.accounting import Budget, NegativeBinomialTries
+from discreet.accounting import Budget, Guarantee, NegativeBinomialTries
 from discreet.algorithms.base import sealed
 from discreet.checks import between, one_of, row_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.persistence import Seedless, whole
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import split_rows, take
 from discreet.evaluation.reading import add_up, read
@@ -40,7 +42,19 @@ def _of_best(name: str) -> Any:
     return check
 
 
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class _Found:
+    """What a search leaves behind."""
+
+    best_params_: dict[str, Any]
+    best_estimator_: Any
+    guarantee_: Guarantee
+    plan_: SearchPlan
+    classes_: Any
+    n_features_in_: int
+    feature_names_in_: Any
+
+
+class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     """Choose settings of an estimator on sensitive rows, with one guarantee for all of it.
 
     A part of the rows is held out. A secret random number of tries is made: each draws
@@ -96,34 +110,18 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     1.0
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_distributions: Any,
-        *,
-        tries: str = "auto",
-        expected_tries: float | None = None,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        scoring: str | None = None,
-        holdout: float = 0.2,
-        candidates: int = 20,
-        ledger: Any = None,
-        verbose: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.tries = tries
-        self.expected_tries = expected_tries
-        self.epsilon = epsilon
-        self.delta = delta
-        self.scoring = scoring
-        self.holdout = holdout
-        self.candidates = candidates
-        self.ledger = ledger
-        self.verbose = verbose
-        self.random_state = random_state
+    estimator: Any = field(kw_only=False)
+    param_distributions: Any = field(kw_only=False)
+    tries: str = "auto"
+    expected_tries: float | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    scoring: str | None = None
+    holdout: float = 0.2
+    candidates: int = 20
+    ledger: Any = None
+    verbose: bool = True
+    random_state: Any = None
 
     # Before any row is read.
 
@@ -212,6 +210,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # The search.
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Search, and keep the best try.
 
@@ -220,6 +219,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X, y
             Rows and labels, as the estimator takes them.
         """
+        self._forget()
         random = as_randomness(self.random_state)
         shape = np.shape(X) if not hasattr(X, "shape") else X.shape
         if len(shape) != 2:
@@ -231,7 +231,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             print(plan)
         self._remark(plan)
         ledger = getattr(self.estimator, "ledger", None) if self.ledger is None else self.ledger
-        with spending(ledger, guarantee, self.estimator, "search"), np.errstate(all="ignore"):
+        with spending(ledger, guarantee, self.estimator, "search"):
             best = self._search(plan, X, y, int(shape[0]), random)
         if best is None:
             raise NotCertified(
@@ -242,9 +242,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # privacy: what the winner promises is what the whole search cost.
         self.best_estimator_.guarantee_ = guarantee
         self.best_estimator_.random_state = None
-        self.n_features_in_ = self.best_estimator_.n_features_in_
-        if hasattr(self.best_estimator_, "classes_"):
-            self.classes_ = self.best_estimator_.classes_
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
         return self
 
     def _remark(self, plan: SearchPlan) -> None:
@@ -346,9 +346,6 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the scores of the winner."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "guarantee_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
