@@ -30,6 +30,8 @@ ROOMS = (
     "defaults",
     "estimators",
     "report",
+    "evaluation",
+    "tuning",
     "cli",
 )
 """From the ground up: a room imports from itself and from rooms named before it."""

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
+    from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.tuning import PrivateSearch
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,7 @@ __all__ = [
     "PrivateRidge",
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
+    "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
     "PrivateStreamClassifier",
@@ -58,7 +61,9 @@ __all__ = [
     "Uncounted",
     "UndeclaredBounds",
     "WeakBudget",
+    "evaluate",
     "load",
+    "make_private_scorer",
 ]
 
 _HOMES = {
@@ -66,9 +71,12 @@ _HOMES = {
     "Budget": "accounting",
     "Guarantee": "accounting",
     "Ledger": "ledger",
+    "PrivateSearch": "tuning",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
+    "evaluate": "evaluation",
+    "make_private_scorer": "evaluation",
 }
 
 

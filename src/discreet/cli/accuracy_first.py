@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.bounds import Bounds
 from discreet.cli.files import add_force, check_outputs, say, tell, write_model
-from discreet.cli.fit import _read
+from discreet.cli.fit import read_columns
 from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import add_seed
@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> None:
     )
     with naming_options():
         check_model(model, schema.bounds(args.target))
-    X, y, total = _read(args.data, schema, args.target, progress)
+    X, y, total = read_columns(args.data, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
     for caution in cautions(reserve, schema.n_rows if schema.neighbours == "add-remove" else total):
         say(caution)
@@ -261,9 +261,9 @@ def check_picture(path: Path | None) -> None:
     """Refuse a picture that cannot be drawn, before any budget is spent."""
     if path is None:
         return
-    from discreet.report.plots import _figure
+    from discreet.report.plots import new_figure
 
-    formats = _figure().canvas.get_supported_filetypes()
+    formats = new_figure().canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise InvalidParameter(f"--plot must end in one of {', '.join(sorted(formats))}.")
 
@@ -278,10 +278,10 @@ def path_plot(path: Path, model: Any) -> None:
     """Draw what each level of a run would have cost, and where it stopped."""
     from matplotlib.ticker import LogLocator
 
-    from discreet.report.plots import _figure
+    from discreet.report.plots import new_figure
 
     steps, reserved = model.outcome_.steps, model.guarantee_.reserved
-    figure = _figure()
+    figure = new_figure()
     axes = figure.subplots()
     spent = [s.epsilon for s in steps]
     certified = steps[0].bound is not None

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
         random_state=args.seed,
         ledger=opened(args, schema.neighbours),
     )
-    X, y, total = _read(args.data, schema, args.target, progress)
+    X, y, total = read_columns(args.data, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
     size = schema.n_rows if schema.neighbours == "add-remove" else total
     for caution in cautions(budget, size, model._posed(X.shape[1], size)[0]):
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> None:
     tell(str(model.guarantee_))
 
 
-def _read(path: Path, schema: Schema, target: str, progress: Any) -> tuple[Any, Any, int]:
+def read_columns(path: Path, schema: Schema, target: str, progress: Any) -> tuple[Any, Any, int]:
     """Return the rows that could be read in full, their labels, and the size of the file."""
     import numpy as np
 
