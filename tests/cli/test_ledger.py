@@ -49,7 +49,8 @@ def test_what_is_wrong_is_said(ledger, run):
 
 
 FIT = (
-    "fit data.csv --target rich --schema schema.toml --out model.json --quiet --ledger trial.ledger"
+    "fit data.csv --target rich --schema schema.toml --out model.json --force --quiet "
+    "--ledger trial.ledger"
 )
 
 
@@ -67,7 +68,7 @@ def test_fits_are_counted_until_the_budget_is_gone(ledger, run, folder):
 
 def test_an_accuracy_first_run_pays_what_it_cost(ledger, run):
     line = FIT.replace("fit", "accuracy-first", 1)
-    run(f"{line} --accuracy 0.4 --metric error-rate --max-epsilon 1.9 --delta 0")
+    run(f"{line} --max-error 0.4 --metric error-rate --max-epsilon 1.9 --delta 0")
     [entry] = ledger.history()
     assert entry.algorithm.startswith("accuracy-first: noise-reduction")
     [account] = ledger.balance().accounts.values()

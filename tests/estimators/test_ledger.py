@@ -21,6 +21,7 @@ from discreet import (
     PrivateMedian,
     PrivateQuantile,
     PrivateRidge,
+    PrivateSearch,
     PrivateSparseRegression,
     PrivateStreamClassifier,
     PrivateStreamRegressor,
@@ -69,9 +70,10 @@ def test_a_fit_leaves_one_entry(ledger, model, y):
 
 
 def test_every_estimator_takes_a_ledger():
-    kinds = [getattr(discreet, name) for name in discreet.__all__ if name.startswith("Private")]
-    assert all("ledger" in kind().get_params() for kind in kinds)
-    assert "ledger" in AccuracyFirst(PrivateRidge()).get_params()
+    names = [name for name in discreet.__all__ if name.startswith("Private")]
+    models = [getattr(discreet, name)() for name in names if name != "PrivateSearch"]
+    wrapped = [AccuracyFirst(PrivateRidge()), PrivateSearch(PrivateRidge(), {"alpha": [1.0]})]
+    assert all("ledger" in model.get_params() for model in [*models, *wrapped])
 
 
 def test_a_fit_that_does_not_fit_reads_nothing(ledger):

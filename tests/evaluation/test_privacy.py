@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Bounds, Budget, Ledger, PrivateLogisticRegression, evaluate
 from discreet.accounting import Gaussian, Pure, gaussian_delta
-from discreet.errors import BudgetExceeded, InvalidParameter
+from discreet.errors import BudgetExceeded, Incompatible
 from discreet.evaluation import CLASSIFIER_METRICS, EvaluationPlan, plan_evaluation
 from discreet.evaluation import scored_rows as reading_module
 from discreet.evaluation.laws import REACH, STEP
@@ -210,7 +210,7 @@ def test_an_evaluation_is_one_entry_and_a_seeded_one_is_refused(tmp_path):
     X, y = np.linspace(-1, 1, 400).reshape(-1, 1), np.repeat([0, 1], 200)
     ledger = small_ledger(tmp_path)
     model.fit(X, y)
-    with pytest.raises(InvalidParameter, match="seed"):
+    with pytest.raises(Incompatible, match="seed"):
         evaluate(model, X, y, epsilon=0.5, delta=0.0, ledger=ledger, random_state=0)
     evaluate(model, X, y, epsilon=0.5, delta=0.0, ledger=ledger)
     [entry] = ledger.history()

@@ -145,11 +145,6 @@ def test_seeded_runs_and_other_units_and_relations_are_refused(ledger, tmp_path)
         other.reserve(pure(0.1, neighbours=relation))
 
 
-def test_an_ex_post_run_without_a_reserve_is_refused(ledger):
-    with pytest.raises(Incompatible, match="no bound"):
-        ledger.reserve(pure(0.1, event=Gaussian(1e9), kind="ex-post"))
-
-
 def test_a_closed_ledger_refuses_runs_and_settles_what_is_open(ledger):
     id = ledger.reserve(pure(0.1))
     ledger.close()

@@ -17,6 +17,7 @@ from discreet.bounds import Bounds
 from discreet.checks import between, one_of, row_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.claims import SEARCH
 from discreet.estimators.persistence import Seedless, whole
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import split_rows, take
@@ -242,6 +243,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
         self.best_params_, self.best_estimator_ = best
         # privacy: what the winner promises is what the whole search cost.
         self.best_estimator_.guarantee_ = guarantee
+        self.best_estimator_.algorithm_ = f"{SEARCH}{self.best_estimator_.algorithm_}"
         self.best_estimator_.random_state = None
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self.best_estimator_, name):
