@@ -143,8 +143,8 @@ def quadratic_bound(
 
     Each draw may appear ``k`` times: copies change together at ``(e, d)``, by group privacy. Let
     ``f`` be the release as an estimate of ``P``, brought to ``[-1, 1]``, ``g = f - P`` and ``m``
-    the mean of the draws. The identity above gives ``E|f - m|^2 = E|g|^2 - 2 p / (3 M) - 4 E<P, g> /
-    M``. Privacy lets the mean score ``<g, X_i - P>`` grow to ``c E(sum_j g_j^2 v_j)^(1/2)`` and a
+    the mean of the draws. The identity above gives ``E|f - m|^2 = E|g|^2 - 2 p / (3 M) - 4 E<P, g>
+    / M``. Privacy lets the mean score ``<g, X_i - P>`` grow to ``c E(sum_j g_j^2 v_j)^(1/2)`` and a
     multiple of ``d p``, for either of
 
     * ``c = sinh e`` and ``v = 1 - P^2``, the variance;
