@@ -6,7 +6,6 @@ Bassily, Smith and Thakurta (2014), section V; Thakurta, *Private optimization*,
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import numpy as np
 
@@ -131,7 +130,7 @@ def fingerprint_rows(n_rows: int, n_features: int, size: int, copies: int, seed:
     signs = np.where(rng.random((size, n_features)) < (1 + means) / 2, 1.0, -1.0)
     pairs = rng.choice([-1.0, 1.0], ((n_rows - size * copies) // 2, n_features))
     rows = np.concatenate([np.repeat(signs, copies, axis=0), pairs, -pairs])
-    return cast(Array, rows / math.sqrt(n_features))
+    return rows / math.sqrt(n_features)
 
 
 def _on_ball(

@@ -41,7 +41,7 @@ def direction(seed: bytes, dim: int) -> Array:
     >>> round(float(z @ z), 12), bool((z == direction(bytes(16), 3)).all())
     (1.0, True)
     """
-    return directions([seed], dim)[0]
+    return np.asarray(directions([seed], dim)[0])
 
 
 def directions(seeds: Sequence[bytes], dim: int) -> Array:
