@@ -49,7 +49,6 @@ from discreet.noise import Randomness
 from discreet.sets import AllSpace, Simplex
 from discreet.types import Array, rows_apart
 
-
 UNDONE = 0.1
 """What too few steps may add to the bound of the noise, by default, for smooth losses."""
 
