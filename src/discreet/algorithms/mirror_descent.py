@@ -130,7 +130,7 @@ class MirrorDescent:
         which suits sparse weights. Not with a simplex.
     steps
         Number of steps; by default what the bound asks for, capped by the work. Smooth losses
-        need hundreds, losses with corners thousands.
+        need fewer than losses with corners.
     norm_guess
         Public guess of the ``q``-norm of good weights; only accuracy depends on it.
 
