@@ -28,6 +28,8 @@ ROOMS = (
     "algorithms",
     "adaptive",
     "defaults",
+    "lab",
+    "local",
     "estimators",
     "report",
     "evaluation",
