@@ -104,15 +104,7 @@ def renyi_price(event: Event, order: int) -> Point:
 
 def _response_rdp(epsilon: float, order: int) -> float:
     """Return the Renyi divergence of randomised response, which no pure event exceeds."""
-
-    def log_cosh(x: float) -> float:
-        if x < 1.0:
-            return math.log1p(2.0 * math.sinh(x / 2.0) ** 2)
-        return x - math.log(2.0) + math.log1p(math.exp(-2.0 * x))
-
-    # A form in which small epsilons do not cancel away: what costs little is not free.
-    found = (log_cosh((order - 0.5) * epsilon) - log_cosh(0.5 * epsilon)) / (order - 1)
-    return min(epsilon, found * _SLACK)
+    return min(epsilon, Pure(epsilon).rdp(float(order)) * _SLACK)
 
 
 @lru_cache(maxsize=1024)
