@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
+    from discreet.auditing import AuditReport, audit
     from discreet.errors import TooFewRows, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AccuracyFirst",
+    "AuditReport",
     "Bounds",
     "Budget",
     "Guarantee",
@@ -55,15 +57,18 @@ __all__ = [
     "TooFewRows",
     "UndeclaredBounds",
     "WeakBudget",
+    "audit",
     "load",
 ]
 
 _HOMES = {
+    "AuditReport": "auditing",
     "Bounds": "types",
     "Budget": "accounting",
     "Guarantee": "accounting",
     "TooFewRows": "errors",
     "WeakBudget": "errors",
+    "audit": "auditing",
 }
 
 
