@@ -10,6 +10,7 @@ every epsilon that is too small.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ def is_gaussian(event: Event) -> bool:
     return len(parts) == 1 and isinstance(parts[0], Gaussian)
 
 
-def curve_of(event: Event, epsilon: float, points: int = 24) -> tuple[Array, Array]:
+@cache
+def curve_of(event: Event, epsilon: float, points: int = 16) -> tuple[Array, Array]:
     """Return epsilons up to ``epsilon`` and the deltas an event claims there.
 
     >>> from discreet.accounting import Pure

@@ -149,7 +149,7 @@ class Judge:
         epsilons, deltas = np.array([self.epsilon]), np.array([self.delta])
         if self.method in ("curve", "exact") and not self._gaussian:
             epsilons, deltas = curve_of(guarantee.event, self.epsilon)
-            deltas[-1] = self.delta
+            deltas = np.append(deltas[:-1], self.delta)
         self._points = epsilons, deltas
 
     def worth(self, misses: Any, alarms: Any) -> Any:
