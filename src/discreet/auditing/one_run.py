@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.accounting import Guarantee
 from discreet.algorithms import Plan
 from discreet.auditing.attack import claim_of
 from discreet.auditing.bounds import guesses_epsilon, guesses_gaussian_epsilon, is_gaussian
@@ -19,12 +20,12 @@ CERTAIN = 2.0
 """Epsilon from which few guesses, of which one is sure, say more than many."""
 
 
-def one_run(plan: Plan, confidence: float, random: Randomness) -> AuditReport:
+def one_run(plan: Plan, guarantee: Guarantee, confidence: float, random: Randomness) -> AuditReport:
     """Return what one run says: canaries on coordinates of their own, and guesses at each.
 
     The number of guesses depends on the claim alone, so it is fixed before the run.
     """
-    problem, guarantee = plan.problem, plan.guarantee
+    problem = plan.problem
     claim, delta = claim_of(guarantee)
     count = min(problem.n_features, problem.n_rows or problem.n_features)
     if count < FEWEST:

@@ -23,9 +23,9 @@ BEYOND = 8.0
 """How many times its bound a canary exceeds."""
 
 _SAID = {
-    "zero-out": "a row against a blank row",
-    "replace-one": "a row against the row that pulls the other way",
-    "add-remove": "a row against its absence",
+    "zero-out": "a row at the declared bounds against a blank row",
+    "replace-one": "a row at the declared bounds against one that pulls the other way",
+    "add-remove": "a row at the declared bounds against its absence",
 }
 
 
@@ -74,7 +74,7 @@ def worst_pair(problem: Problem) -> Pair:
     return Pair(
         source_of(problem, [one.first, *others]),
         source_of(problem, [one.second, *others]),
-        f"{_SAID[problem.neighbours]}, at the declared bounds, on a coordinate of its own",
+        _SAID[problem.neighbours],
         one.direction,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def audit(
     n_features: int | None = None,
     n_rows: int | None = None,
     pair: Any = None,
+    claim: Guarantee | None = None,
     score: Score | None = None,
     runs: int = 20_000,
     confidence: float = 0.95,
@@ -64,6 +66,8 @@ def audit(
         Two neighbours of your own: a :class:`~discreet.auditing.Pair` for a plan,
         ``((X, y), (X2, y2))`` for an estimator. They must differ as the guarantee's
         relation says; this is not checked.
+    claim
+        The guarantee to test, if it is not the one that the program states itself.
     score
         A number made of the released ones (of a plan its weights, as one vector)
         that is larger for the first neighbour. By default the part of the release
@@ -104,17 +108,20 @@ def audit(
     one_of("method", method, METHODS)
     random = as_randomness(random_state)
     if method == "one-run":
-        return one_run(planned(subject, n_features, n_rows), confidence, random)
+        plan = planned(subject, n_features, n_rows)
+        return one_run(plan, claim or plan.guarantee, confidence, random)
     attack = attack_on(subject, n_features, n_rows, pair)
+    if claim is not None:
+        attack = replace(attack, guarantee=claim)
     judge = Judge(attack.guarantee, method)
     if method == "exact":
         errors = _exact_errors(attack, score, runs, judge)
         confidence = 1.0
     else:
         errors = _counted_errors(attack, score, runs, confidence, judge, random)
-    claim, lower, delta = judge.finding(*errors)
+    epsilon, lower, delta = judge.finding(*errors)
     return AuditReport(
-        claim=claim,
+        claim=epsilon,
         lower=lower,
         delta=delta,
         confidence=confidence,

@@ -83,13 +83,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
     # Imported here, so that an interruption of what takes long is caught.
-    from discreet.cli import accuracy_first, card, demo, fit, plan, predict
+    from discreet.cli import accuracy_first, audit, card, demo, fit, plan, predict
     from discreet.cli.parser import Parser
 
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for module in (demo, plan, fit, accuracy_first, predict, card):
+    for module in (demo, plan, fit, accuracy_first, predict, card, audit):
         module.add(verbs)
     parser.parse_args(argv, arguments)
 
