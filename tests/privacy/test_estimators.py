@@ -26,7 +26,7 @@ CONFIDENT: dict[str, Any] = {"confidence": 1 - 5e-7, "random_state": 1}
 
 RUNS = 100
 
-EPSILONS, DISTANCE = (7.0, 4.0, 2.0, 1.0, 0.5), 0.52
+EPSILONS, DISTANCE = (7.0, 2.0, 0.5), 0.52
 """The audited epsilon is the first at which the claim keeps neighbours that close."""
 
 FACTORS = (4.0, 16.0)
@@ -54,7 +54,12 @@ def _plans_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PrivateEstimator, "_planned", once)
 
 
-def made(name: str, relation: str, epsilon: float) -> Any:
+QUICK = ("objective-perturbation", "auto")
+"""Algorithms to try in turn: what is left to the plan may take hundreds of steps. How each
+algorithm keeps its promise is tested with the algorithms."""
+
+
+def made(name: str, relation: str, epsilon: float, algorithm: str) -> Any:
     """The estimator with whatever of these it can be told."""
     told = {
         "epsilon": epsilon,
@@ -62,9 +67,11 @@ def made(name: str, relation: str, epsilon: float) -> Any:
         "delta": 1e-6,
         "bounds": BOUNDS,
         "neighbours": relation,
-        "n_rows": 3 if relation == "add-remove" else None,
+        "algorithm": algorithm,
+        "n_rows": 2 if relation == "add-remove" else None,
         "fit_intercept": False,
         "release_last": True,
+        "target": 2.0,
     }
     kind = getattr(room, name)
     known = signature(kind).parameters
@@ -76,8 +83,8 @@ def made(name: str, relation: str, epsilon: float) -> Any:
 
 
 def tables(model: Any, relation: str) -> Any:
-    """Neighbouring tables: a row far outside the bounds, and two that pull the other way."""
-    X, y = np.array([[8.0], [-0.5], [0.0]]), np.array([1, 1, 0])
+    """Neighbouring tables: a row far outside the bounds, and one other."""
+    X, y = np.array([[8.0], [0.0 if relation == "replace-one" else -0.5]]), np.array([1, 1])
     if relation == "add-remove":
         return (X, y), (X[1:], y[1:])
     other = X.copy()
@@ -92,7 +99,7 @@ def tables(model: Any, relation: str) -> Any:
 def subject(model: Any, relation: str) -> tuple[Any, Any]:
     """What is attacked: fits, or the plan where fits refuse the blank rows of zero-out."""
     if relation == "zero-out" and hasattr(model, "plan"):
-        plan = model.plan(1, 3)
+        plan = model.plan(1, 2)
         if isinstance(plan, Plan):
             return plan, None
     return model, tables(model, relation)
@@ -109,15 +116,16 @@ def claim_of(model: Any, relation: str) -> Guarantee:
 
 
 @cache
-def chosen(name: str, relation: str) -> tuple[float, Guarantee] | None:
-    """The epsilon to audit and what is claimed there, or None where fits are refused."""
-    for epsilon in EPSILONS:
-        try:
-            claim = claim_of(made(name, relation, epsilon), relation)
-        except DiscreetError:
-            continue
-        if claim.event.delta(0.0) <= DISTANCE:
-            return epsilon, claim
+def chosen(name: str, relation: str) -> tuple[float, str, Guarantee] | None:
+    """The epsilon and algorithm to audit and what is claimed, or None where all is refused."""
+    for algorithm in QUICK:
+        for epsilon in EPSILONS:
+            try:
+                claim = claim_of(made(name, relation, epsilon, algorithm), relation)
+            except DiscreetError:
+                continue
+            if claim.event.delta(0.0) <= DISTANCE:
+                return epsilon, algorithm, claim
     return None
 
 
@@ -134,7 +142,7 @@ def test_every_estimator_is_audited(name: str) -> None:
     if "add-remove" not in audited:
         # It refuses whatever it is given, and says so of the relation.
         with pytest.raises(DiscreetError, match="add-remove|number of rows"):
-            claim_of(made(name, "add-remove", 1.0), "add-remove")
+            claim_of(made(name, "add-remove", 1.0, "auto"), "add-remove")
 
 
 @pytest.mark.parametrize(("name", "relation"), CASES)
@@ -142,9 +150,9 @@ def test_no_estimator_spends_more_than_it_claims(name: str, relation: str) -> No
     found = chosen(name, relation)
     if found is None:
         pytest.skip("the estimator refuses it")
-    epsilon, claim = found
+    epsilon, algorithm, claim = found
     assert claim.neighbours == relation
-    report = attacked(made(name, relation, epsilon), relation)
+    report = attacked(made(name, relation, epsilon, algorithm), relation)
     assert not report.violated, str(report)
 
 
@@ -152,9 +160,9 @@ def test_no_estimator_spends_more_than_it_claims(name: str, relation: str) -> No
 def test_an_estimator_that_spends_too_much_is_caught(name: str) -> None:
     found = chosen(name, "replace-one")
     assert found is not None
-    epsilon, claim = found
+    epsilon, algorithm, claim = found
     for factor in FACTORS:
-        model = made(name, "replace-one", weaker(epsilon, claim.delta, factor))
+        model = made(name, "replace-one", weaker(epsilon, claim.delta, factor), algorithm)
         report = attacked(model, "replace-one", claim)
         if report.violated:
             return
