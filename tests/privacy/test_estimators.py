@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from inspect import isclass, signature
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import discreet.estimators as room
 from discreet import AuditReport, Bounds, PrivateRidge, audit
 from discreet.accounting import Gaussian, Guarantee, epsilon_at, gaussian_multiplier
 from discreet.algorithms import Plan
+from discreet.data import Bounding, Rows
 from discreet.errors import DiscreetError
 from discreet.estimators.base import PrivateEstimator
 from discreet.types import NEIGHBOURS
@@ -26,11 +28,14 @@ CONFIDENT: dict[str, Any] = {"confidence": 1 - 5e-7, "random_state": 1}
 
 RUNS = 100
 
-EPSILONS, DISTANCE = (7.0, 2.0, 0.5), 0.52
+EPSILONS, DISTANCE = (7.0, 2.0, 1.0, 0.5), 0.52
 """The audited epsilon is the first at which the claim keeps neighbours that close."""
 
 FACTORS = (4.0, 16.0)
 """How many times too small the noise of a planted fault is."""
+
+BEYOND = 16.0
+"""How much too long rows are where they are not clipped."""
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
 
@@ -59,7 +64,11 @@ QUICK = ("objective-perturbation", "auto")
 algorithm keeps its promise is tested with the algorithms."""
 
 
-def made(name: str, relation: str, epsilon: float, algorithm: str) -> Any:
+SIZES = (2, 100)
+"""Numbers of rows to try in turn; more than two are blank."""
+
+
+def made(name: str, relation: str, epsilon: float, algorithm: str, size: int) -> Any:
     """The estimator with whatever of these it can be told."""
     told = {
         "epsilon": epsilon,
@@ -68,10 +77,10 @@ def made(name: str, relation: str, epsilon: float, algorithm: str) -> Any:
         "bounds": BOUNDS,
         "neighbours": relation,
         "algorithm": algorithm,
-        "n_rows": 2 if relation == "add-remove" else None,
+        "n_rows": size if relation == "add-remove" else None,
         "fit_intercept": False,
         "release_last": True,
-        "target": 2.0,
+        "target": 0.45,
     }
     kind = getattr(room, name)
     known = signature(kind).parameters
@@ -82,13 +91,14 @@ def made(name: str, relation: str, epsilon: float, algorithm: str) -> Any:
     return kind(**{key: value for key, value in told.items() if key in known})
 
 
-def tables(model: Any, relation: str) -> Any:
-    """Neighbouring tables: a row far outside the bounds, and one other."""
-    X, y = np.array([[8.0], [0.0 if relation == "replace-one" else -0.5]]), np.array([1, 1])
+def tables(model: Any, relation: str, size: int) -> Any:
+    """Neighbouring tables: a row far outside the bounds, one other, and blank ones."""
+    X, y = np.zeros((size, 1)), np.zeros(size, dtype=int)
+    X[:2, 0], y[:2] = (64.0, 0.0 if relation == "replace-one" else -0.5), 1
     if relation == "add-remove":
         return (X, y), (X[1:], y[1:])
     other = X.copy()
-    other[0] = -8.0 if relation == "replace-one" else 0.0
+    other[0] = -64.0 if relation == "replace-one" else 0.0
     if relation == "zero-out" and get_tags(model).input_tags.allow_nan:
         other[0] = np.nan
     labels = y.copy()
@@ -96,36 +106,35 @@ def tables(model: Any, relation: str) -> Any:
     return (X, y), (other, labels)
 
 
-def subject(model: Any, relation: str) -> tuple[Any, Any]:
+def subject(model: Any, relation: str, size: int) -> tuple[Any, Any]:
     """What is attacked: fits, or the plan where fits refuse the blank rows of zero-out."""
     if relation == "zero-out" and hasattr(model, "plan"):
-        plan = model.plan(1, 2)
+        plan = model.plan(1, size)
         if isinstance(plan, Plan):
             return plan, None
-    return model, tables(model, relation)
+    return model, tables(model, relation, size)
 
 
-def attacked(model: Any, relation: str, claim: Guarantee | None = None) -> AuditReport:
-    what, pair = subject(model, relation)
+def attacked(model: Any, relation: str, size: int, claim: Guarantee | None = None) -> AuditReport:
+    what, pair = subject(model, relation, size)
     return audit(what, pair=pair, claim=claim, runs=RUNS, **CONFIDENT)
 
 
-def claim_of(model: Any, relation: str) -> Guarantee:
-    what, pair = subject(model, relation)
+def claim_of(model: Any, relation: str, size: int) -> Guarantee:
+    what, pair = subject(model, relation, size)
     return what.guarantee if pair is None else what.fit(*pair[1]).guarantee_
 
 
 @cache
-def chosen(name: str, relation: str) -> tuple[float, str, Guarantee] | None:
-    """The epsilon and algorithm to audit and what is claimed, or None where all is refused."""
-    for algorithm in QUICK:
-        for epsilon in EPSILONS:
-            try:
-                claim = claim_of(made(name, relation, epsilon, algorithm), relation)
-            except DiscreetError:
-                continue
-            if claim.event.delta(0.0) <= DISTANCE:
-                return epsilon, algorithm, claim
+def chosen(name: str, relation: str) -> tuple[tuple[float, str, int], Guarantee] | None:
+    """Epsilon, algorithm and size to audit and what is claimed, or None where all is refused."""
+    for size, algorithm, epsilon in product(SIZES, QUICK, EPSILONS):
+        try:
+            claim = claim_of(made(name, relation, epsilon, algorithm, size), relation, size)
+        except DiscreetError:
+            continue
+        if claim.event.delta(0.0) <= DISTANCE:
+            return (epsilon, algorithm, size), claim
     return None
 
 
@@ -141,8 +150,8 @@ def test_every_estimator_is_audited(name: str) -> None:
     assert {"zero-out", "replace-one"} <= set(audited)
     if "add-remove" not in audited:
         # It refuses whatever it is given, and says so of the relation.
-        with pytest.raises(DiscreetError, match="add-remove|number of rows"):
-            claim_of(made(name, "add-remove", 1.0, "auto"), "add-remove")
+        with pytest.raises(DiscreetError, match=r"add-remove|number of rows"):
+            claim_of(made(name, "add-remove", 1.0, "auto", 2), "add-remove", 2)
 
 
 @pytest.mark.parametrize(("name", "relation"), CASES)
@@ -150,20 +159,35 @@ def test_no_estimator_spends_more_than_it_claims(name: str, relation: str) -> No
     found = chosen(name, relation)
     if found is None:
         pytest.skip("the estimator refuses it")
-    epsilon, algorithm, claim = found
+    settings, claim = found
     assert claim.neighbours == relation
-    report = attacked(made(name, relation, epsilon, algorithm), relation)
+    report = attacked(made(name, relation, *settings), relation, settings[-1])
     assert not report.violated, str(report)
 
 
+def unclipped(patch: pytest.MonkeyPatch) -> None:
+    bounded = Bounding.apply
+
+    def unbounded(self: Bounding, source: Any, **options: Any) -> Any:
+        rows = bounded(self, source, **options)
+        return Rows(BEYOND * rows.X, rows.y, rows.weight)
+
+    patch.setattr(Bounding, "apply", unbounded)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_estimator_that_spends_too_much_is_caught(name: str) -> None:
+def test_an_estimator_that_spends_too_much_is_caught(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = chosen(name, "replace-one")
     assert found is not None
-    epsilon, algorithm, claim = found
+    (epsilon, algorithm, size), claim = found
     for factor in FACTORS:
-        model = made(name, "replace-one", weaker(epsilon, claim.delta, factor), algorithm)
-        report = attacked(model, "replace-one", claim)
+        larger = weaker(epsilon, claim.delta, factor)
+        if claim.kind == "ex-post":  # a larger budget need not be spent; an unclipped row is
+            unclipped(monkeypatch)
+        model = made(name, "replace-one", larger, algorithm, size)
+        report = attacked(model, "replace-one", size, claim)
         if report.violated:
             return
     raise AssertionError(str(report))
