@@ -220,9 +220,11 @@ def _exact_errors(
 ) -> tuple[float, float]:
     """Return both errors of the best threshold, up to the cell of the quadrature."""
     scored = _scoring(attack, score, [], [])
-    first, second = (
-        np.sort(law(lambda random, run=run: scored(run(random)), runs)) for run in attack.outputs
-    )
+
+    def found(output: Callable[[Randomness], Array | None]) -> Array:
+        return np.sort(law(lambda random: scored(output(random)), runs))
+
+    first, second = (found(output) for output in attack.outputs)
     thresholds = np.unique(np.concatenate([first, second]))
     cell = 1.0 / len(first)
     misses = np.minimum(np.searchsorted(first, thresholds) * cell + cell, 1.0)
