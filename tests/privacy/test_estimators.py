@@ -31,7 +31,7 @@ RUNS = 100
 EPSILONS, DISTANCE = (7.0, 2.0, 1.0, 0.5), 0.52
 """The audited epsilon is the first at which the claim keeps neighbours that close."""
 
-FACTORS = (4.0, 16.0)
+FACTOR = 16.0
 """How many times too small the noise of a planted fault is."""
 
 BEYOND = 16.0
@@ -182,12 +182,9 @@ def test_an_estimator_that_spends_too_much_is_caught(
     found = chosen(name, "replace-one")
     assert found is not None
     (epsilon, algorithm, size), claim = found
-    for factor in FACTORS:
-        larger = weaker(epsilon, claim.delta, factor)
-        if claim.kind == "ex-post":  # a larger budget need not be spent; an unclipped row is
-            unclipped(monkeypatch)
-        model = made(name, "replace-one", larger, algorithm, size)
-        report = attacked(model, "replace-one", size, claim)
-        if report.violated:
-            return
-    raise AssertionError(str(report))
+    larger = weaker(epsilon, claim.delta, FACTOR)
+    if claim.kind == "ex-post":  # a larger budget need not be spent, but a long row counts
+        unclipped(monkeypatch)
+    model = made(name, "replace-one", larger, algorithm, size)
+    report = attacked(model, "replace-one", size, claim)
+    assert report.violated, str(report)

@@ -63,8 +63,8 @@ def worst_pair(problem: Problem) -> Pair:
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=2, n_rows=3)
     >>> pair = worst_pair(problem)
-    >>> pair.first.n_rows, pair.second.n_rows, pair.direction[0]
-    (3, 3, np.float64(-0.5))
+    >>> pair.first.n_rows, pair.second.n_rows, pair.direction.round(3) + 0.0
+    (3, 3, array([-0.5,  0. ]))
     """
     one = canary(problem, 0)
     count = (problem.n_rows or 2) - 1
