@@ -32,6 +32,7 @@ ROOMS = (
     "local",
     "estimators",
     "report",
+    "auditing",
     "evaluation",
     "tuning",
     "cli",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
+    from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
     from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AccuracyFirst",
+    "AuditReport",
     "Bounds",
     "Budget",
     "Guarantee",
@@ -61,13 +63,17 @@ __all__ = [
     "Uncounted",
     "UndeclaredBounds",
     "WeakBudget",
+    "audit",
     "evaluate",
     "load",
     "make_private_scorer",
 ]
 
 _HOMES = {
-    "Bounds": "bounds",
+    "make_private_scorer": "evaluation",
+    "evaluate": "evaluation",
+    "AuditReport": "auditing",
+    "Bounds": "types",
     "Budget": "accounting",
     "Guarantee": "accounting",
     "Ledger": "ledger",
@@ -75,8 +81,7 @@ _HOMES = {
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
-    "evaluate": "evaluation",
-    "make_private_scorer": "evaluation",
+    "audit": "auditing",
 }
 
 

@@ -84,13 +84,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
     # Imported here, so that an interruption of what takes long is caught.
-    from discreet.cli import accuracy_first, card, demo, evaluate, fit, ledger, plan, predict, tune
+    from discreet.cli import (
+        accuracy_first,
+        audit,
+        card,
+        demo,
+        evaluate,
+        fit,
+        ledger,
+        plan,
+        predict,
+        tune,
+    )
     from discreet.cli.parser import Parser
 
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for module in (demo, plan, fit, tune, accuracy_first, evaluate, predict, card, ledger):
+    modules = (demo, plan, fit, tune, accuracy_first, evaluate, predict, card, ledger, audit)
+    for module in modules:
         module.add(verbs)
     parser.parse_args(argv, arguments)
 
