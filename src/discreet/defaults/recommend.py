@@ -15,6 +15,7 @@ from discreet.defaults.rules import RULES, Rule
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import CalibratedLogistic, Logistic
 from discreet.problem import CalibratedPlan, Plan, Problem
+from discreet.regularizers import Zero
 
 
 def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> Plan:
@@ -42,6 +43,9 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     """
     asked = Asked() if asked is None else asked
     _check(problem, budget, asked)
+    penalty = problem.regularizer
+    if isinstance(penalty.kernel, Zero) and penalty.strong_convexity == 0.0:
+        problem = replace(problem, regularizer=Zero())  # a penalty of zero is none
     if not isinstance(asked.algorithm, str):
         return Case(problem, budget, asked).planned(asked.algorithm)
     if asked.algorithm != "auto":

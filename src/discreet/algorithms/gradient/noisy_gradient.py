@@ -93,8 +93,8 @@ class NoisyGradient:
         added.
     norm_guess
         Public guess of the norm of good weights, for the default steps and the
-        printed bound: steps go as much further as it is above the usual one. Privacy does
-        not depend on it.
+        printed bound: steps go no further, and further than usual if it is above the usual
+        one. Privacy does not depend on it.
     line_search
         Further noisy sums that fit the length of the weights along their
         direction (:mod:`discreet.algorithms.gradient.line_search`), for logistic losses. Each

@@ -184,6 +184,7 @@ class GradientSetting:
             multiplier = gaussian_multiplier(self.budget.epsilon, self.budget.delta)
             spread = p
         apart = rows_apart(self.problem.neighbours)
+        usual = norm_guess_of(self.problem, None)
         return Facts(
             n_rows=n,
             dimension=p,
@@ -196,8 +197,8 @@ class GradientSetting:
             growth=(2 if pure else 1) if noise is None else 0,
             sampling=self.sampler.variance(n, clip),
             heard=self._heard,
-            # Noise lets one see as much further as good weights are longer than usual.
-            margin=self.norm_guess / norm_guess_of(self.problem, None) / self.problem.row_norm,
+            # Noise is let carry weights as much further as good ones are longer than usual.
+            margin=max(1.0, self.norm_guess / usual) / self.problem.row_norm,
             bend=clip * self.problem.row_norm,
             target=self.problem.loss.target,
         )
