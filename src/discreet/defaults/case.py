@@ -95,9 +95,9 @@ class Case:
         plan = algorithm.plan(problem, self.budget)
         if not isinstance(plan, CalibratedPlan):
             return plan
-        held = fields(algorithm) if is_dataclass(algorithm) else ()
-        settings = {f.name: getattr(algorithm, f.name) for f in held}
-        settings = {f.name: settings[f.name] for f in held if settings[f.name] != f.default}
+        held: tuple[Any, ...] = fields(algorithm) if is_dataclass(algorithm) else ()
+        given = {f.name: getattr(algorithm, f.name) for f in held}
+        settings = {f.name: given[f.name] for f in held if given[f.name] != f.default}
         settings |= {k: v for k, v in getattr(plan, "resolved", {}).items() if v is not None}
         if isinstance(problem.loss, CalibratedLogistic) and problem.loss != self.problem.loss:
             settings[CALIBRATED_CLIP] = problem.loss.clip

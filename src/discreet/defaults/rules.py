@@ -37,6 +37,7 @@ from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
 from discreet.losses import Logistic, Softmax
 from discreet.mechanisms.batches import rows_of_a_step
 from discreet.problem import Plan, norm_guess_of
+from discreet.regularizers import Zero
 
 SCARCE, FEW, SOME, MANY, PLENTY = REGIONS
 
@@ -180,7 +181,7 @@ class SmallestBound(Rule):
     noise on the output. So output perturbation serves only where objective perturbation cannot.
     The bounds of exponential sampling are nearly attained on any data, those of objective
     perturbation on data without curvature only. So sampling is weighed for pure privacy, and
-    where objective perturbation cannot serve. Second moments serve squared losses alone.
+    where objective perturbation cannot serve. Second moments serve squares with a ridge at most.
     """
 
     why = "it has the smallest bound on its error"
@@ -203,8 +204,11 @@ class SmallestBound(Rule):
                     raise
         pure_corner = case.budget.delta == 0.0 and bool(refusals)
         pure_corner &= case.problem.dimension <= SAMPLED_WEIGHTS
+        ridge_alone = isinstance(case.problem.regularizer.kernel, Zero)
         for other in (SufficientStatistics, ExponentialSampling):
             if other is ExponentialSampling and not (pure_corner or not plans):
+                continue
+            if other is SufficientStatistics and not ridge_alone:
                 continue
             try:
                 plans.append(_comparable(case, other))

@@ -222,6 +222,7 @@ class PrivateEstimator(Fitted, Portable):
     def _note(self, plan: Plan) -> None:
         """Keep what was run, so that it can be asked for again by name."""
         self.algorithm_ = plan.algorithm
+        # privacy: parameters of a plan, which exists before a row is read.
         self.settings_ = dict(getattr(plan, "settings", {}))
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
