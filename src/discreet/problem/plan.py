@@ -115,6 +115,7 @@ class CalibratedPlan:
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
     >>> from discreet.algorithms import ObjectivePerturbation
+    >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
