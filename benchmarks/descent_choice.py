@@ -2,7 +2,7 @@
 
 ``python benchmarks/descent_choice.py run`` fits both and writes ``results/descent_choice.json``:
 the mean excess squared error over that of least squares, on the rows fitted. Where the default is
-a descent (``algorithms/descent.py``) and where it is not was chosen on other draws, other sizes and
+a descent (``defaults/rules.py``) and where it is not was chosen on other draws, other sizes and
 mostly other laws of rows and errors.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from arguments import parser_of
 from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
-from discreet.defaults.descent import DROWNED, PLENTY
+from discreet.defaults.constants import REGIONS
 
 SEEDS = 5
 SIZES = ((400, 4), (1500, 12), (6000, 4), (6000, 40), (25_000, 12))
@@ -94,7 +94,11 @@ def main() -> None:
         print(table[-1], flush=True)
     found = {name: summary(row for row in table if row["model"] == name) for name in MODELS}
     print(json.dumps(found, indent=1))
-    facts = {"seeds": SEEDS, "rows against noise": [DROWNED, PLENTY], "summary": found}
+    facts = {
+        "seeds": SEEDS,
+        "rows against noise": [REGIONS[0].below, REGIONS[2].below],
+        "summary": found,
+    }
     path = Path(__file__).resolve().parent / "results" / "descent_choice.json"
     path.write_text(json.dumps(facts | {"table": table}, indent=1) + "\n")
 

@@ -23,7 +23,7 @@ from arguments import parser_of
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.defaults.early_stopping import early_stopping
+from discreet.defaults import Asked, recommend
 from discreet.losses import Logistic
 from discreet.noise import Seeded
 from discreet.problem import Problem
@@ -62,8 +62,7 @@ def excesses(law: str, n: int, p: int, epsilon: float, norm: float) -> dict[str,
     budget, source = Budget(epsilon, 1e-6), ArraySource(X, y)
 
     def excess(reach: float) -> float:
-        plan = early_stopping(problem, budget, norm_guess=reach * math.sqrt(p))
-        assert plan is not None
+        plan = recommend(problem, budget, Asked(norm_guess=reach * math.sqrt(p)))
         fits = [plan.run(source, Seeded(seed)).weights for seed in range(SEEDS)]
         return float(np.mean([risk(w) for w in fits])) - best
 

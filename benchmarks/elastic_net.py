@@ -20,7 +20,7 @@ from descent_choice import BOUNDS, EPSILONS, LAWS, RELATIONS, SIZES, drawn
 from discreet import PrivateElasticNet
 from discreet.accounting import Budget
 from discreet.data import ArraySource
-from discreet.estimators.regressors import penalised_clip
+from discreet.defaults import residual_clip
 from discreet.noise import as_randomness
 from discreet.problem import Problem, rows_against_noise
 from discreet.solvers.minimize import minimise
@@ -69,7 +69,7 @@ def compare(law: str, n: int, p: int, epsilon: float, alpha: float) -> dict[str,
     )
     out: dict[str, Any] = {"law": law, "errors": errors, "n": n, "p": p, "relation": relation}
     out |= budget | {"alpha": alpha, "l1_ratio": ratio, "intercept": asked["fit_intercept"]}
-    out["default clip"] = penalised_clip(problem, Budget(**budget), alpha)
+    out["default clip"] = residual_clip(problem, Budget(**budget), alpha)
     out["penalty against noise"] = alpha * rows_against_noise(problem, Budget(**budget))
     seeds = rng.integers(2**31, size=SEEDS)
     for way, settings in WAYS.items():

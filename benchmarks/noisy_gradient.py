@@ -30,7 +30,7 @@ from discreet import Bounds, PrivateLogisticRegression, PrivateSGDClassifier
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms import NoisyGradient, ObjectivePerturbation, OutputPerturbation
 from discreet.data import ArraySource
-from discreet.defaults import choose
+from discreet.defaults import recommend
 from discreet.errors import MissingBound
 from discreet.lab import fingerprint_rows, linear_bound, quadratic_bound
 from discreet.losses import (
@@ -274,7 +274,7 @@ def choice(runs: int) -> dict[str, Any]:
             other = ObjectivePerturbation().plan(problem, budget)
         except MissingBound:
             continue
-        planned, plan = planned + 1, choose("auto", problem, budget)
+        planned, plan = planned + 1, recommend(problem, budget)
         if plan.facts()["algorithm"] != NoisyGradient.name:
             continue
         excess.append(both(plan, other, runs))

@@ -38,7 +38,7 @@ def compare(law: str, n: int, p: int, norm: float, neighbours: str, draw: int) -
         out = {"rows": law, "n": n, "p": p, "norm": norm, "epsilon": epsilon}
         seeds = np.random.default_rng([*key, round(10 * epsilon)]).integers(2**31, size=SEEDS)
         budget = {"epsilon": epsilon, "delta": 1e-6, "neighbours": neighbours}
-        for name, algorithm in ((ONCE, ONCE), (TWICE, RecentredPerturbation(looks=0))):
+        for name, algorithm in ((ONCE, ONCE), (TWICE, RecentredPerturbation(line_search=0))):
             out[name] = mean_risk(X, y, seeds, algorithm=algorithm, **budget) - best
         bounds = Bounds(row_norm=1.0, classes=(0, 1))
         model = PrivateLogisticRegression(bounds=bounds, fit_intercept=False, **budget)

@@ -1,9 +1,9 @@
 """Logistic regression with many rows: what fitting the length of the weights at the end changes.
 
 ``python benchmarks/weights_length.py run`` (some minutes) fits the default with and without its
-last looks, which change the length of the weights only where that is clear, on artificial problems
-with the laws of rows of ``descent_length.py``, and rows whose columns hardly vary beside an
-intercept. Labels follow a logistic model, or one with a bend and two hundredths of the labels
+line search, which changes the length of the weights only where that is clear, on artificial
+problems with the laws of rows of ``descent_length.py``, and rows whose columns hardly vary beside
+an intercept. Labels follow a logistic model, or one with a bend and two hundredths of the labels
 flipped. It writes ``results/weights_length.json``: the mean excess of the logistic loss over that
 of an unpenalised fit. Constants of ``line_search_estimates.py`` were chosen on other draws of these
 laws, without the narrow rows.
@@ -23,9 +23,10 @@ from arguments import parser_of
 from descent_length import KINDS, one_hot
 from discreet.accounting import Budget
 from discreet.algorithms import RecentredPerturbation
+from discreet.algorithms.gradient import NoisyGradientPlan
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.defaults.early_stopping import early_stopping
+from discreet.defaults import recommend
 from discreet.losses import Logistic
 from discreet.noise import Seeded
 from discreet.problem import Problem
@@ -66,15 +67,15 @@ def labelled(
 
 
 def plans(n: int, p: int, neighbours: Any) -> tuple[Any, Any]:
-    """Return the default with its looks and without, for the whole budget both."""
+    """Return the default with its line search and without, for the whole budget both."""
     bounds, budget = Bounds(row_norm=1.0, classes=(0, 1)), Budget(1.0, 1e-6)
     problem = Problem(loss=Logistic(), bounds=bounds, n_features=p, n_rows=n, neighbours=neighbours)
-    plan = early_stopping(problem, budget)
-    if plan is not None:
+    plan = recommend(problem, budget)
+    if isinstance(plan, NoisyGradientPlan):
         assert plan.config.cautious
-        without = replace(plan.config, looks=0, cautious=False)
+        without = replace(plan.config, line_search=0, cautious=False)
         return plan, without.plan(plan.problem, budget)
-    both = RecentredPerturbation(), RecentredPerturbation(looks=0)
+    both = RecentredPerturbation(), RecentredPerturbation(line_search=0)
     return both[0].plan(problem, budget), both[1].plan(problem, budget)
 
 
@@ -85,7 +86,7 @@ def mean_risk(plan: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def compare(n: int, p: int, neighbours: str) -> list[dict[str, Any]]:
-    """Return the mean excess with looks and without on every problem of one size."""
+    """Return the mean excess with line search and without on every problem of one size."""
     table, (plan, without) = [], plans(n, p, neighbours)
     for law, norm, bent in product(LAWS, NORMS, (False, True)):
         X, y = labelled(law, n, p, norm, bent=bent, neighbours=neighbours)

@@ -24,7 +24,7 @@ def descent(setting, n):
         clip=setting["clip"],
         rule="smooth",
         output="weighted",
-        looks=setting["steps"] // 25 if setting["fitted"] else 0,
+        line_search=setting["steps"] // 25 if setting["fitted"] else 0,
         **batches,
     )
 

@@ -9,7 +9,12 @@ import pytest
 
 from discreet import Bounds, Budget, PrivateLogisticRegression
 from discreet.algorithms import ObjectivePerturbation
-from discreet.defaults.capping import LEAST, PLENTY_OF_ROWS, SAVED, capped, capped_objective
+from discreet.algorithms.perturbation import ObjectivePerturbationPlan
+from discreet.defaults import recommend
+from discreet.defaults.capping import capped
+from discreet.defaults.case import Case
+from discreet.defaults.constants import CLIP_SCARCE, NOISE_SAVED, REGIONS
+from discreet.defaults.rules import CappedPerturbation
 from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.problem import Problem, rows_against_noise
@@ -24,30 +29,39 @@ def problem(n_rows: int | None, **changes: object) -> Problem:
 
 
 def clip(n_rows: int, budget: Budget) -> float:
-    task = capped(problem(n_rows), budget)
-    assert task is not None
+    task = capped(Case(problem(n_rows), budget))
     assert isinstance(task.loss, CalibratedLogistic)
     return task.loss.clip
+
+
+def capped_objective(task: Problem, budget: Budget) -> ObjectivePerturbationPlan | None:
+    case = Case(task, budget)
+    assert CappedPerturbation().applies(case)
+    plan = CappedPerturbation().plan(case)
+    assert plan is None or isinstance(plan, ObjectivePerturbationPlan)
+    return plan
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6)])
 def test_the_clip_rises_with_the_rows_until_there_is_none(budget: Budget) -> None:
     clips = [clip(n, budget) for n in (10, 1000, 4000, 25_000)]
     assert all(a < b for a, b in pairwise(clips))
-    assert clips[0] == pytest.approx(LEAST, abs=0.001)
+    assert clips[0] == pytest.approx(CLIP_SCARCE, abs=0.001)
     assert clips[-1] == pytest.approx(0.7)
-    assert rows_against_noise(problem(10**6), budget) > PLENTY_OF_ROWS
-    assert capped(problem(10**6), budget) is None
+    assert rows_against_noise(problem(10**6), budget) > REGIONS[-2].below
+    assert recommend(problem(10**6), budget).problem.loss == Logistic()
+    assert recommend(problem(4000, n_features=60), budget).problem.loss != Logistic()
 
 
 def test_the_clip_is_in_units_of_the_row_norm() -> None:
-    task = capped(problem(1000, bounds=Bounds(row_norm=3.0, classes=(0, 1))), Budget(1.0))
-    assert task is not None
+    longer = problem(1000, bounds=Bounds(row_norm=3.0, classes=(0, 1)))
+    task = capped(Case(longer, Budget(1.0)))
     assert task.terms.lipschitz == pytest.approx(3.0 * clip(1000, Budget(1.0)))
 
 
 def test_a_secret_size_caps_nothing() -> None:
-    assert capped(problem(None, neighbours="add-remove"), Budget(1.0)) is None
+    plan = recommend(problem(None, neighbours="add-remove"), Budget(1.0))
+    assert plan.problem.loss == Logistic()
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
@@ -64,23 +78,23 @@ def test_a_cap_for_each_row_costs_what_one_cap_for_all_does(neighbours: str) -> 
 
 
 def test_where_no_noise_is_saved_nothing_is_capped() -> None:
-    assert capped(problem(1000, n_features=2), Budget(1.0)) is not None
     assert capped_objective(problem(1000, n_features=2), Budget(1.0)) is None
     task = problem(4000, n_features=60)
     plan = capped_objective(task, Budget(1.0))
     assert plan is not None
-    assert plan.scale <= SAVED * ObjectivePerturbation().plan(task, Budget(1.0)).scale
+    assert plan.scale <= NOISE_SAVED * ObjectivePerturbation().plan(task, Budget(1.0)).scale
 
 
-def test_only_the_plain_model_with_auto_is_capped() -> None:
+def test_only_a_model_with_auto_and_next_to_no_penalty_is_capped() -> None:
     def loss(**settings: object) -> object:
         model = PrivateLogisticRegression(epsilon=1.0, delta=0.0, bounds=BINARY, **settings)
         return model.plan(60, 1000).problem.loss
 
     assert isinstance(loss(), CalibratedLogistic)
+    assert loss(C=100.0) == loss()
     for settings in (
         {"algorithm": "objective-perturbation"},
-        {"C": 1.0},
+        {"C": 0.01},
         {"constraint": L2Ball(radius=3.0)},
     ):
         assert loss(**settings) == Logistic()

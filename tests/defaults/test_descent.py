@@ -8,7 +8,8 @@ import pytest
 from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
 from discreet.accounting import Budget
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
-from discreet.defaults.descent import DROWNED, PLENTY, descent
+from discreet.defaults import Asked, recommend
+from discreet.defaults.constants import REGIONS
 from discreet.losses import Huber
 from discreet.problem import Problem, rows_against_noise
 from discreet.regularizers import L1
@@ -23,12 +24,18 @@ def problem(n_rows: int | None, **changes: object) -> Problem:
     return Problem(**(given | changes))  # type: ignore[arg-type]
 
 
+def descent(task: Problem, budget: Budget) -> NoisyGradientPlan | None:
+    """Return the plan that is recommended, if it takes steps with momentum."""
+    plan = recommend(task, budget, Asked())
+    return plan if isinstance(plan, NoisyGradientPlan) else None
+
+
 def test_rows_against_noise_decide() -> None:
     budget = Budget(1.0, 1e-6)
     for n_rows in (200, 400, 5000, 10_000, 20_000):
         ratio = rows_against_noise(problem(n_rows), budget)
         taken = descent(problem(n_rows), budget) is not None
-        assert taken == (DROWNED <= ratio <= PLENTY)
+        assert taken == (REGIONS[0].below <= ratio < REGIONS[2].below)
     plan = descent(problem(5000), budget)
     assert plan is not None
     assert plan.guarantee.event.delta(1.0) <= 1e-6
@@ -48,7 +55,8 @@ def test_what_is_asked_for_is_not_passed_over(kind: type) -> None:
         {"algorithm": "objective-perturbation"},
     ):
         plan = kind(bounds=BOUNDS, **asked).plan(8, 3000)
-        assert plan.facts() != kind(bounds=BOUNDS).plan(8, 3000).facts()
+        usual = kind(bounds=BOUNDS).plan(8, 3000)
+        assert (plan.facts(), plan.problem) != (usual.facts(), usual.problem)
     clipped = PrivateRidge(bounds=BOUNDS, clip=100.0).plan(8, 3000)
     assert clipped.facts()["algorithm"] == "sufficient-statistics"
 

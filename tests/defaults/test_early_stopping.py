@@ -10,11 +10,12 @@ import pytest
 from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient
+from discreet.algorithms.gradient import NoisyGradientPlan
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
-from discreet.defaults.capping import PLENTY_OF_ROWS
-from discreet.defaults.early_stopping import FARTHEST, LEAST_RATE, REACH, early_stopping
+from discreet.defaults import Asked, recommend
+from discreet.defaults.constants import LEAST_RATE, LONGEST, REACH, REGIONS
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
@@ -33,6 +34,14 @@ def problem(n_rows: int = 400, n_features: int = 3, neighbours: str = "zero-out"
         n_rows=n_rows,
         neighbours=neighbours,  # type: ignore[arg-type]
     )
+
+
+def early_stopping(
+    task: Problem, budget: Budget, norm_guess: float | None = None
+) -> NoisyGradientPlan | None:
+    """Return the plan that is recommended, if it is one of early stopping."""
+    plan = recommend(task, budget, Asked(norm_guess=norm_guess))
+    return plan if isinstance(plan, NoisyGradientPlan) else None
 
 
 def data(n: int, p: int) -> ArraySource:
@@ -103,7 +112,7 @@ def test_many_rows_are_read_in_batches_and_more_are_left_to_objective_perturbati
     assert plans[1] is not None
     assert plans[1].sampler.rate < 0.2
     assert plans[2] is None
-    assert rows_against_noise(more, budget) > PLENTY_OF_ROWS
+    assert rows_against_noise(more, budget) > REGIONS[-2].below
 
 
 @pytest.mark.parametrize(("n_rows", "n_features"), [(16_000, 30), (20_000, 60), (20_000, 120)])
@@ -124,12 +133,12 @@ def test_columns_are_given_time_once_rows_are_not_few() -> None:
     assert more is not None
     assert (few.output, more.output) == ("mean", "weighted")
     assert (few.config.cautious, more.config.cautious) == (False, True)
-    assert 0 < more.config.looks < 0.04 * more.steps
+    assert 0 < more.config.line_search < 0.04 * more.steps
     assert more.norm_guess > 2.0 * few.norm_guess
 
 
 def test_no_guess_of_the_norm_makes_a_run_endless() -> None:
-    plans = [early_stopping(problem(), BUDGET, norm_guess=g) for g in (FARTHEST, 1e300)]
+    plans = [early_stopping(problem(), BUDGET, norm_guess=g) for g in (LONGEST, 1e300)]
     assert plans[0] == plans[1]
 
 

@@ -10,8 +10,12 @@ import pytest
 
 from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget, epsilon_at
+from discreet.algorithms.gradient import NoisyGradientPlan
 from discreet.bounds import Bounds, Neighbours
-from discreet.defaults.softmax_descent import CLEAR, LEAST_RATE, WORK, softmax_descent
+from discreet.defaults import recommend
+from discreet.defaults.constants import LEAST_RATE_SOFTMAX as LEAST_RATE
+from discreet.defaults.constants import SOFTMAX_ROWS
+from discreet.defaults.constants import WORK_SOFTMAX as WORK
 from discreet.losses import Softmax
 from discreet.problem import Problem, rows_against_noise
 
@@ -27,6 +31,12 @@ def problem(n_rows: int, n_features: int = 8, neighbours: Neighbours = "zero-out
         n_rows=n_rows,
         neighbours=neighbours,
     )
+
+
+def softmax_descent(task: Problem, budget: Budget) -> NoisyGradientPlan | None:
+    """Return the plan that is recommended, if it takes steps."""
+    plan = recommend(task, budget)
+    return plan if isinstance(plan, NoisyGradientPlan) else None
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
@@ -46,7 +56,7 @@ def test_it_stops_where_directions_stand_out() -> None:
     low, high = 5000, 500_000
     assert softmax_descent(problem(low), BUDGET) is not None
     assert softmax_descent(problem(high), BUDGET) is None
-    bar = CLEAR * math.sqrt(24)
+    bar = SOFTMAX_ROWS * math.sqrt(24)
     assert rows_against_noise(problem(low), BUDGET) < bar
     assert rows_against_noise(problem(high), BUDGET) > bar
     # The size may be secret.
@@ -59,7 +69,8 @@ def test_it_stops_where_directions_stand_out() -> None:
     [
         ({}, "noisy-gradient"),
         ({"delta": 0.0}, "objective-perturbation"),
-        ({"C": 1.0}, "objective-perturbation"),
+        ({"C": 1.0}, "noisy-gradient"),
+        ({"C": 0.001}, "objective-perturbation"),
         ({"algorithm": "objective-perturbation"}, "objective-perturbation"),
     ],
 )

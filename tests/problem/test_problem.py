@@ -12,7 +12,7 @@ from discreet import PrivateHuberRegressor, PrivateRidge, PrivateSGDClassifier
 from discreet.accounting import Budget, Guarantee, Pure
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.defaults import choose
+from discreet.defaults import Asked, recommend
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter
 from discreet.losses import Huber, Logistic, Loss, Poisson, Softmax, Squared
 from discreet.noise import Seeded, System
@@ -113,9 +113,10 @@ def test_matrices_have_nuclear_norms() -> None:
     ],
 )
 def test_what_is_no_algorithm_problem_or_budget(changes: dict[str, Any], match: str) -> None:
-    given: dict[str, Any] = {"algorithm": "auto", "problem": problem(), "budget": Budget(1.0)}
+    given: dict[str, Any] = {"problem": problem(), "budget": Budget(1.0)} | changes
+    asked = Asked(algorithm=given.pop("algorithm", "auto"))
     with pytest.raises(InvalidParameter, match=match):
-        choose(**given | changes)
+        recommend(**given, asked=asked)
     if isinstance(changes.get("algorithm"), PrivateRidge):
         with pytest.raises(InvalidParameter, match=match):
             PrivateHuberRegressor(bounds=BOUNDS, **changes).plan(3, 1000)

@@ -9,11 +9,12 @@ noise a sum of gradients must carry. Momentum makes a few hundred steps go as
 far as thousands, and batches make them cheap on many rows.
 
 Where rows are few indeed, how long the weights should be is fitted once more,
-along their direction (:mod:`discreet.algorithms.gradient.line_search`), for a part of the
+by a line search along their direction (:mod:`discreet.algorithms.gradient.line_search`), for a
+part of the
 budget that falls with the number of weights. With more rows the length found is
 right, unless classes nearly separate: these want longer weights than a short
-descent gives. So a few looks change the length where that is clear, and only
-there.
+descent gives. So a short line search changes the length where that is clear,
+and only there.
 
 The longer the descent, the farther noise moves every weight on the way, and
 with it the margins; weights that fit such margins on average are too long. The
@@ -33,87 +34,59 @@ from __future__ import annotations
 
 import math
 
-from discreet.accounting import Budget
-from discreet.algorithms.gradient import NoisyGradient, NoisyGradientPlan
+from discreet.algorithms.gradient import NoisyGradient
 from discreet.checks import positive
-from discreet.defaults.capping import capped
+from discreet.defaults.case import Case
+from discreet.defaults.constants import (
+    LEAST_RATE,
+    LINE_SEARCH,
+    LINE_SEARCH_CAUTIOUS,
+    LINE_SEARCH_WEIGHTS,
+    LONGEST,
+    MOMENTUM,
+    NORM,
+    NORM_ROWS,
+    REACH,
+    REACH_A_COLUMN,
+    REGIONS,
+    ROWS_A_WEIGHT,
+    STEPS,
+    WORK,
+)
 from discreet.mechanisms.batches import rows_of_a_step
-from discreet.problem import Problem, rows_against_noise
-
-REACH = 3.0
-"""How far noise may move one weight, in units of one over the row norm."""
-
-NORM = 20.0
-"""Norm of the weights to reach, in the same units, where noise drowns the rows of few columns."""
-
-DROWNED = 50.0
-"""Rows against noise up to which that is the norm; beyond, it falls with their root."""
-
-SEEN = 2.0
-"""Rows against noise, for each weight, below which all that would be too far."""
-
-FEW_ROWS = 400.0
-"""Rows against noise below which the length is fitted and weak directions are left alone."""
-
-COLUMNS = 0.08
-"""The same as ``REACH`` for each weight there is, where rows are not few."""
-
-FARTHEST = 110.0
-"""Norm of the weights to reach, in the same units, at most."""
-
-MOMENTUM = 0.9
-"""Part of the last direction that a step keeps."""
-
-FEWEST = 500
-"""Steps, at least."""
-
-LOOKS = 2.0
-"""Looks at the length for every so many steps: the number of weights and ``OTHERS``."""
-
-OTHERS = 5.0
-"""So that looks stay few where weights are few."""
-
-CAUTIOUS_LOOKS = 0.03
-"""Looks for every step where rows are not few."""
-
-WORK = 2e9
-"""Products of a run above which steps take batches of rows."""
-
-LEAST_RATE = 0.02
-"""Smallest part of the rows in a batch."""
+from discreet.problem import Problem
 
 
-def early_stopping(
-    problem: Problem, budget: Budget, norm_guess: float | None = None
-) -> NoisyGradientPlan | None:
-    """Return the plan of a short descent, or None where the data speaks louder than noise.
+def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
+    """Return the settings of a short descent on the problem with capped gradients.
+
+    Parameters
+    ----------
+    case
+        Public facts; the number of rows is known or declared.
+    surrogate
+        The problem of the case with capped gradients.
 
     Examples
     --------
-    >>> from discreet.losses import Logistic
+    >>> from discreet.accounting import Budget
     >>> from discreet.bounds import Bounds
-    >>> def plan(rows):
-    ...     problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
-    ...                       n_features=100, n_rows=rows)
-    ...     return early_stopping(problem, Budget(0.1, 1e-6))
-    >>> plan(30_000).steps, round(plan(500_000).sampler.rate, 2), plan(3_000_000)
-    (500, 0.04, None)
+    >>> from discreet.defaults.capping import capped
+    >>> from discreet.losses import Logistic
+    >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=100, n_rows=30_000)
+    >>> case = Case(problem, Budget(0.1, 1e-6))
+    >>> found = early_stopped(case, capped(case))
+    >>> found.steps, found.sampler, round(found.norm_guess, 1)
+    (500, 'full', 30.0)
     """
+    problem, ratio = case.problem, case.rows_per_noise
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm
-    if n is None:
-        return None
-    ratio = rows_against_noise(problem, budget)
-    few = ratio < FEW_ROWS
-    surrogate = capped(problem, budget)
-    if surrogate is None:
-        return None
-    root = math.sqrt(p)
-    usual = max(REACH * root, NORM * min(1.0, math.sqrt(DROWNED / ratio)))
-    usual *= min(1.0, math.sqrt(ratio / root / SEEN))
-    guess = usual if few else max(usual, COLUMNS * p * root)
-    if norm_guess is not None:
-        guess = positive("norm_guess", norm_guess) * norm
-    guess = min(guess, FARTHEST) / norm
+    assert n is not None
+    few = case.region in REGIONS[:2]
+    guess = min(_reach(ratio, p, few=few), LONGEST) / norm
+    if case.asked.norm_guess is not None:
+        guess = min(positive("norm_guess", case.asked.norm_guess), LONGEST / norm)
     # No further than where noise alone would carry the weights to the guessed norm.
     time = guess * ratio / (n * surrogate.terms.lipschitz)
     # Gradients of the longest rows start at half their norm; a smaller clip slows these down.
@@ -121,17 +94,25 @@ def early_stopping(
     # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature, 1/4 a row at most
     # where it starts.
     stable = 2.0 * (1.0 + MOMENTUM) / (1.0 - MOMENTUM) / (0.25 * pace * n * norm**2)
-    steps = max(FEWEST, math.ceil(time / stable))
-    rate = max(WORK / (n * p * steps), LEAST_RATE)
-    settings = NoisyGradient(
+    steps = max(STEPS, math.ceil(time / stable))
+    searched = LINE_SEARCH / (p + LINE_SEARCH_WEIGHTS) if few else LINE_SEARCH_CAUTIOUS
+    return NoisyGradient(
         steps=steps,
         step=time / steps,
         momentum=MOMENTUM,
         rule="smooth",
         output="mean" if few else "weighted",
+        strength=case.asked.strength or None,
         norm_guess=guess,
-        looks=math.ceil(steps * (LOOKS / (p + OTHERS) if few else CAUTIOUS_LOOKS)),
+        line_search=math.ceil(steps * searched),
         cautious=not few,
-        **rows_of_a_step(rate, n),
+        **rows_of_a_step(max(WORK / (n * p * steps), LEAST_RATE), n),
     )
-    return settings.plan(surrogate, budget)
+
+
+def _reach(ratio: float, weights: int, *, few: bool) -> float:
+    """Return the norm of the weights to reach, in units of one over the row norm."""
+    root = math.sqrt(weights)
+    usual = max(REACH * root, NORM * min(1.0, math.sqrt(NORM_ROWS / ratio)))
+    usual *= min(1.0, math.sqrt(ratio / root / ROWS_A_WEIGHT))
+    return usual if few else max(usual, REACH_A_COLUMN * weights * root)

@@ -73,6 +73,7 @@ class Fitted:
     intercept_: Any
     guarantee_: Guarantee
     algorithm_: str
+    settings_: dict[str, Any]
     bounds_: Bounds
     n_features_in_: int
     classes_: Any
@@ -206,6 +207,12 @@ class PrivateEstimator(Fitted, Portable):
         size = None if size is None else row_count("n_rows", size)
         warn_of_budget(type(self).__name__, self._budget(), size)
         return size
+
+    def _note(self, plan: Plan) -> None:
+        """Keep what was run, so that it can be asked for again by name."""
+        self.algorithm_ = plan.algorithm
+        # privacy: parameters of a plan, which exists before a row is read.
+        self.settings_ = dict(getattr(plan, "settings", {}))
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError

@@ -6,29 +6,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.accounting import Budget
-from discreet.algorithms.perturbation import recentred_plan
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
-from discreet.defaults.capping import capped_objective
-from discreet.defaults.early_stopping import early_stopping
-from discreet.defaults.softmax_descent import softmax_descent
-from discreet.estimators.linear import Chosen, Penalised, PrivateClassifier
+from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateClassifier
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
-from discreet.problem import Plan, Problem
 
 _C = """
     C
         Inverse of the ridge strength, as in scikit-learn but on rows whose
         declared ranges are mapped to [-1, 1]; the plan raises the strength where
-        privacy needs more. None lets the plan choose."""
+        privacy or noise needs more. None asks for none, and so nearly does a large one."""
 
 _PARAMETERS = COMMON + ALGORITHM + _C + PENALTIES + INTERCEPT + GUESS
 
 
-class _Classifier(Chosen, Penalised, PrivateClassifier):
+class _Classifier(AnyAlgorithm, Penalised, PrivateClassifier):
     """What both classifiers share."""
 
     C: float | None = None
@@ -58,20 +52,6 @@ class PrivateLogisticRegression(_Classifier):
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         assert bounds.classes is not None
         return Logistic() if len(bounds.classes) == 2 else Softmax(n_classes=len(bounds.classes))
-
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        settings = (self.C, self.regularizer, self.constraint)
-        if self.algorithm != "auto" or any(s is not None for s in settings):
-            return super()._plan(problem, budget)
-        binary = problem.loss == Logistic()
-        if budget.delta > 0:
-            few_rows = early_stopping if binary else softmax_descent
-            found: Plan | None = few_rows(problem, budget, self.norm_guess)
-            if found is None and binary:
-                found = recentred_plan(problem, budget, self.norm_guess)
-        else:
-            found = capped_objective(problem, budget, self.norm_guess) if binary else None
-        return super()._plan(problem, budget) if found is None else found
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""

@@ -15,8 +15,7 @@ from discreet.accounting import Budget
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
 from discreet.data import ArraySource, within
-from discreet.defaults import choose
-from discreet.defaults.descent import descent
+from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
 from discreet.estimators.classes import read_classes
@@ -88,20 +87,21 @@ class LinearModel(PrivateEstimator):
         return X @ self.coef_.T
 
 
-class Chosen(LinearModel):
+class AnyAlgorithm(LinearModel):
     """Models that any fitting algorithm may fit."""
 
     algorithm: str | Algorithm = "auto"
+    settings: dict[str, Any] | None = None
     norm_guess: float | None = None
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        return choose(
-            self.algorithm,
-            problem,
-            budget,
+        asked = Asked(
+            algorithm=self.algorithm,
+            settings=self.settings,
             strength=self._strength(),
             norm_guess=self.norm_guess,
         )
+        return recommend(problem, budget, asked)
 
 
 class Penalised(LinearModel):
@@ -131,20 +131,7 @@ class Penalised(LinearModel):
         return self.constraint
 
 
-class Descended(Chosen, Penalised):
-    """Models that are descended by default where that has the smaller error."""
-
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        found = descent(problem, budget) if self._is_left_to_the_plan() else None
-        return super()._plan(problem, budget) if found is None else found
-
-    def _is_left_to_the_plan(self) -> bool:
-        """Return whether nothing is asked for that an algorithm would have to be chosen by."""
-        settings = (self._strength(), self.norm_guess, self.regularizer, self.constraint)
-        return self.algorithm == "auto" and all(s is None for s in settings)
-
-
-class Ridged(LinearModel):
+class RidgePenalty(LinearModel):
     """Models with a ridge strength that the plan may choose."""
 
     alpha: float | None = None
@@ -186,7 +173,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         release = self._run(plan, ArraySource(X, index))
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
-        self.algorithm_ = plan.algorithm
+        self._note(plan)
         self.guarantee_ = release.guarantee
         return self
 
@@ -237,7 +224,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         plan = self._planned(assuming(problem))
         release = self._run(plan, ArraySource(X, y))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
-        self.algorithm_ = plan.algorithm
+        self._note(plan)
         self.guarantee_ = release.guarantee
         return self
 

@@ -60,12 +60,16 @@ ALGORITHM = """
     algorithm
         Name of an algorithm, an instance of one, or ``"auto"``, which decides by
         public facts: one that usually does best at such sizes, even if no bound
-        on its error is known, or else the one with the smallest bound."""
+        on its error is known, or else the one with the smallest bound. ``print`` of
+        ``plan`` says why.
+    settings
+        Parameters of an algorithm given by name, such as ``{"steps": 100}``. What a fit
+        leaves in ``algorithm_`` and ``settings_`` repeats it if both are passed."""
 
 GUESS = """
     norm_guess
-        Public guess of the norm of good weights in the scaled domain. Only
-        accuracy depends on it."""
+        Public guess of the norm of good weights in the scaled domain: what you would
+        expect without noise. Only accuracy depends on it."""
 
 PENALTIES = """
     regularizer, constraint
@@ -85,7 +89,9 @@ FITTED = """
         are in their order.
     guarantee_
         What the release promises; ``print`` says it in words.
-    algorithm_, bounds_
-        The algorithm that was taken, and the bounds that rows are clipped to.
+    algorithm_, settings_, bounds_
+        The algorithm that was taken, its parameters, and the bounds that rows are clipped to.
+        ``calibrated_clip`` among them is the clip of the calibrated logistic loss, if that
+        was fitted in place of the logistic one.
     n_features_in_, feature_names_in_
         As in scikit-learn."""

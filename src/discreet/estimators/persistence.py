@@ -114,7 +114,7 @@ class Portable(Seedless):
     """An estimator that can be saved and loaded."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
-    _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "bounds_")
+    _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "settings_", "bounds_")
     _unsaved: ClassVar[tuple[str, ...]] = ("random_state", "ledger")
     _assumes: ClassVar[tuple[str, ...]] = ALWAYS_ASSUMED
 
@@ -213,6 +213,7 @@ class Portable(Seedless):
         fits: list[Any] = [np.isfinite(held).all()]
         declared = (self.bounds_.row_norm, self.bounds_.ranges(count))
         fits += [isinstance(self.algorithm_, str), declared != (None, None)]
+        fits.append(isinstance(getattr(self, "settings_", {}), dict))
         if hasattr(self, "fit_intercept"):
             intercept = np.asarray(self.intercept_, dtype=np.float64)
             fits += [intercept.shape == held.shape[:-1], np.isfinite(intercept).all()]

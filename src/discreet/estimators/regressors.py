@@ -7,73 +7,20 @@ user's units.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.checks import nonnegative, positive
-from discreet.defaults import choose
-from discreet.defaults.descent import descent
+from discreet.defaults import residual_clip
 from discreet.errors import InvalidParameter, MissingBound
-from discreet.estimators.linear import Chosen, Descended, PrivateRegressor, Ridged
+from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateRegressor, RidgePenalty
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Squared
-from discreet.problem import Plan, Problem, rows_against_noise
+from discreet.problem import Problem
 from discreet.regularizers import ElasticNet, Regularizer
 
 _PARAMETERS = COMMON + ALGORITHM + INTERCEPT + GUESS
-
-
-def usual_clip(problem: Problem, budget: Budget) -> float:
-    """Return where residuals of a ridge regression are clipped unless the user says.
-
-    Noise grows with the clip ``c`` and bias falls with it: by ``1 / c^2`` if
-    nothing but the variance of residuals is known, against noise of square
-    ``c^2 / q^2`` with ``q`` rows for one of noise. So ``c`` grows like the root
-    of ``q``. Its constant and ends were chosen on artificial data only.
-
-    Parameters
-    ----------
-    problem, budget
-        Public facts; the loss of the problem does not matter.
-
-    Examples
-    --------
-    >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
-    ...                   n_features=10, n_rows=20_000)
-    >>> [round(usual_clip(problem, Budget(e, 1e-6)), 3) for e in (0.1, 1.0, 8.0)]
-    [0.125, 0.193, 0.492]
-    """
-    return min(1.0, max(0.125, math.sqrt(rows_against_noise(problem, budget)) / 200))
-
-
-def penalised_clip(problem: Problem, budget: Budget, alpha: float) -> float:
-    """Return where residuals of an elastic net are clipped unless the user says.
-
-    A penalty holds back noise by itself, so with many rows clipping has less to
-    save than it costs: up to 1000 rows for one of noise it fades. A penalty of
-    slope ``alpha`` also outweighs what a small clip leaves of the gradients, so
-    the clip grows with it. Constants were chosen on artificial data and seen to
-    fit four public data sets (``benchmarks/README.md``).
-
-    Parameters
-    ----------
-    problem, budget
-        Public facts; the loss of the problem does not matter.
-    alpha
-        The penalty on the scale of a mean over rows.
-
-    Examples
-    --------
-    >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
-    ...                   n_features=10, n_rows=5000)
-    >>> [round(penalised_clip(problem, Budget(e, 1e-6), 1e-3), 3) for e in (0.1, 1.0, 8.0)]
-    [0.125, 0.374, 1.0]
-    >>> [penalised_clip(problem, Budget(0.1, 1e-6), alpha) for alpha in (0.01, 0.1)]
-    [0.32, 1.0]
-    """
-    return min(1.0, max(0.125, rows_against_noise(problem, budget) / 1000, 32 * alpha))
 
 
 class LeastSquares(PrivateRegressor):
@@ -81,8 +28,9 @@ class LeastSquares(PrivateRegressor):
 
     clip: float | None = None
 
-    def _usual_clip(self, problem: Problem, budget: Budget) -> float:
-        return usual_clip(problem, budget)
+    def _penalty(self) -> float | None:
+        """Slope of an elastic net, on the scale of a mean over rows."""
+        return None
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         clip = 1.0 if self.clip is None else positive("clip", self.clip)
@@ -92,28 +40,28 @@ class LeastSquares(PrivateRegressor):
         problem = super()._problem(bounds, n_features, n_rows)
         if self.clip is not None:
             return problem
-        clip = self._usual_clip(problem, Budget(self.epsilon, self.delta))
+        clip = residual_clip(problem, Budget(self.epsilon, self.delta), self._penalty())
         return replace(problem, loss=Clipped(loss=Squared(), clip=clip * problem.row_norm))
 
 
-class PrivateRidge(Descended, Ridged, LeastSquares):
+class PrivateRidge(AnyAlgorithm, Penalised, RidgePenalty, LeastSquares):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
     what bounds the influence of one row without bounding the weights. With
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
-    noise on second moments promises the smaller error. Where rows neither drown in
-    noise nor are plenty it takes noisy gradient steps.
+    noise on second moments promises the smaller error. For mid-sized data (30 to 1,000
+    rows per unit of noise) it takes noisy gradient steps.
 {_PARAMETERS}
     alpha
         Ridge strength on the sum of half squared residuals, as in scikit-learn but
         on labels, and rows whose ranges are declared, in [-1, 1]; the plan raises
-        it where privacy needs more. None lets the plan choose.
+        it where privacy or noise needs more. None and 0 ask for none.
     clip
         Residual, in half label ranges, from which a row of full norm counts
-        linearly. None takes :func:`usual_clip`, from 1/8 where noise dominates
-        to 1 where rows are plenty.{PENALTIES}{FITTED}
+        linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
+        noise dominates to 1 where rows are plenty.{PENALTIES}{FITTED}
 
     Examples
     --------
@@ -126,25 +74,8 @@ class PrivateRidge(Descended, Ridged, LeastSquares):
     True
     """
 
-    def _is_left_to_the_plan(self) -> bool:
-        return self.clip is None and super()._is_left_to_the_plan()
 
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        plan = super()._plan(problem, budget)
-        if self.algorithm != "auto" or math.isinf(plan.expected_excess):
-            return plan
-        # Clipped residuals need less noise than second moments unless clip is large.
-        other = choose(
-            "sufficient-statistics",
-            problem,
-            budget,
-            strength=self._strength(),
-            norm_guess=self.norm_guess,
-        )
-        return min(plan, other, key=lambda p: p.expected_excess)
-
-
-class PrivateElasticNet(Chosen, LeastSquares):
+class PrivateElasticNet(AnyAlgorithm, LeastSquares):
     __doc__ = f"""Linear regression with an elastic-net penalty and a privacy guarantee.
 
     Minimises ``1/(2n) ||y - Xw||^2 + alpha l1_ratio ||w||_1 + alpha (1 -
@@ -156,8 +87,8 @@ class PrivateElasticNet(Chosen, LeastSquares):
         [-1, 1], where scikit-learn's 1.0 would leave no weight.
     clip
         Residual, in half label ranges, from which a row of full norm counts
-        linearly. None takes :func:`penalised_clip`, from 1/8 where noise
-        dominates and the penalty is small to 1 elsewhere.{FITTED}
+        linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
+        noise dominates and the penalty is small to 1 elsewhere.{FITTED}
 
     Examples
     --------
@@ -173,16 +104,8 @@ class PrivateElasticNet(Chosen, LeastSquares):
     alpha: float = 0.001
     l1_ratio: float = 0.5
 
-    def _usual_clip(self, problem: Problem, budget: Budget) -> float:
-        return penalised_clip(problem, budget, self.alpha)
-
-    def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        # Steps leave noise on all weights, which a penalty charges for: where it is fainter than
-        # noise, less than objective perturbation loses by its ridge (``benchmarks/README.md``).
-        faint = self.alpha * rows_against_noise(problem, budget) < 1.0
-        asked = self.algorithm != "auto" or self.norm_guess is not None
-        found = descent(problem, budget) if faint and not asked else None
-        return super()._plan(problem, budget) if found is None else found
+    def _penalty(self) -> float:
+        return self.alpha
 
     def _regularizer(self, n_rows: int | None) -> Regularizer:
         if n_rows is None:
@@ -198,14 +121,14 @@ class PrivateElasticNet(Chosen, LeastSquares):
         return ElasticNet(l1=alpha * ratio, l2=alpha * (1.0 - ratio))
 
 
-class PrivateHuberRegressor(Descended, Ridged, PrivateRegressor):
+class PrivateHuberRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegressor):
     __doc__ = f"""Robust linear regression with a privacy guarantee.
 {_PARAMETERS}
     threshold
         Residual, in half label ranges, from which errors count linearly.
     alpha
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
-        where privacy needs more. None lets the plan choose.{PENALTIES}{FITTED}
+        where privacy or noise needs more. None and 0 ask for none.{PENALTIES}{FITTED}
 
     Examples
     --------

@@ -11,15 +11,16 @@ from discreet.algorithms import NoisyGradient
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, one_of
 from discreet.data import ArraySource
+from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import (
-    Chosen,
+    AnyAlgorithm,
     Penalised,
     PrivateClassifier,
     PrivateRegressor,
-    Ridged,
+    RidgePenalty,
 )
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.persistence import whole
@@ -75,15 +76,17 @@ class _Stepped(Penalised):
     norm_guess: float | None = None
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        return NoisyGradient(
-            sampler=self.sampler,
-            batch=self.batch,
-            cap=self.cap,
-            steps=self.steps,
-            clip=self.clip,
-            strength=nonnegative("alpha", self.alpha),
-            norm_guess=self.norm_guess,
-        ).plan(problem, budget)
+        settings = {
+            "sampler": self.sampler,
+            "batch": self.batch,
+            "cap": self.cap,
+            "steps": self.steps,
+            "clip": self.clip,
+            "strength": nonnegative("alpha", self.alpha),
+            "norm_guess": self.norm_guess,
+        }
+        asked = Asked(algorithm=NoisyGradient.name, settings=settings)
+        return recommend(problem, budget, asked)
 
 
 class PrivateSGDClassifier(_Stepped, PrivateClassifier):
@@ -161,7 +164,7 @@ class PrivateSGDRegressor(_Stepped, PrivateRegressor):
         return _named(self.loss, ("real",))
 
 
-class PrivateQuantileRegressor(Chosen, Penalised, Ridged, PrivateRegressor):
+class PrivateQuantileRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegressor):
     __doc__ = f"""Linear regression for a quantile of the label, with a privacy guarantee.
 
     Uses the pinball loss itself, not a smoothed form.
@@ -233,7 +236,7 @@ class PrivateGeometricMedian(PrivateEstimator):
         )
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        return NoisyGradient(norm_guess=1.0).plan(problem, budget)
+        return recommend(problem, budget, Asked(algorithm=NoisyGradient.name))
 
     @whole
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -261,7 +264,7 @@ class PrivateGeometricMedian(PrivateEstimator):
         source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
         release = self._run(plan, source)
         self.coef_ = centre + scale * release.weights.ravel()
-        self.algorithm_ = plan.algorithm
+        self._note(plan)
         self.guarantee_ = release.guarantee
         return self
 

@@ -20,9 +20,15 @@ from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, SupportSelection
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
+from discreet.defaults import Asked, recommend
 from discreet.estimators.base import promising_little
 from discreet.estimators.charging import warn_caller
-from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
+from discreet.estimators.linear import (
+    LinearModel,
+    PrivateClassifier,
+    PrivateRegressor,
+    RidgePenalty,
+)
 from discreet.estimators.parameters import COMMON, FITTED, GUESS
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import separate_probabilities
@@ -106,7 +112,7 @@ class FrankWolfeModel(SparseModel):
         algorithm = FrankWolfe(steps=self.steps, stale=self.stale)
         if self.radius is None:
             problem = replace(problem, constraint=algorithm.fitting_ball(problem, budget))
-        return algorithm.plan(problem, budget)
+        return recommend(problem, budget, Asked(algorithm=algorithm))
 
 
 class PrivateLasso(FrankWolfeModel, PrivateRegressor):
@@ -188,7 +194,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
         return np.log(self.predict_proba(X))
 
 
-class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
+class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
     __doc__ = f"""Regression on a privately chosen support, with a privacy guarantee.
 
     Spends ``share`` of the budget on choosing ``size`` features and the rest on
@@ -283,4 +289,4 @@ class PrivateSparseRegression(SparseModel, Ridged, PrivateRegressor):
         )
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        return self._selection().plan(problem, budget)
+        return recommend(problem, budget, Asked(algorithm=self._selection()))

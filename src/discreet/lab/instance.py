@@ -13,7 +13,7 @@ from discreet.accounting import Budget
 from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.data import ArraySource
-from discreet.defaults import choose
+from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible
 from discreet.noise import Seeded
 from discreet.problem import Algorithm, Problem
@@ -136,7 +136,7 @@ def measure(
     draw
         Returns the instance of a seed.
     algorithm
-        A name or an instance of an algorithm, as :func:`discreet.algorithms.choose` takes it.
+        A name or an instance of an algorithm, as :func:`discreet.defaults.recommend` takes it.
     budget
         What a run may spend. It must not exceed the budget an instance with a lower bound
         was made for, or the bound says nothing about it.
@@ -167,7 +167,7 @@ def measure(
                 f"{instance.budget.epsilon:g}, delta = {instance.budget.delta:g}. Make the "
                 "instance with the budget that is measured."
             )
-        plan = choose(algorithm, instance.problem, budget)
+        plan = recommend(instance.problem, budget, Asked(algorithm=algorithm))
         excess.append(instance.excess(plan.run(instance.rows, Seeded((k, 1))).weights))
         idle.append(instance.idle)
         bounds.append(plan.expected_excess)

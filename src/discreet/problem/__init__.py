@@ -13,6 +13,7 @@ from discreet.problem.problem import (
     rows_against_noise,
     rows_remark,
     solver_error,
+    usual_norm,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "rows_remark",
     "sealed",
     "solver_error",
+    "usual_norm",
 ]

@@ -9,7 +9,7 @@ budget, and what is claimed is the budget.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -65,6 +65,17 @@ class OneAgainstRest(CalibratedPlan):
     def problem(self) -> Problem:
         """What one of the fits solves."""
         return self.each.problem
+
+    @property
+    def reason(self) -> str:  # type: ignore[override]
+        """Why the plan of each fit was recommended."""
+        return getattr(self.each, "reason", "")
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Parameters that plan each fit again."""
+        found: Mapping[str, Any] = getattr(self.each, "settings", {})
+        return found
 
     @cached_property
     def event(self) -> Composed:

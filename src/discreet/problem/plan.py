@@ -7,11 +7,12 @@ read. ``Plan.run`` is the only thing that touches rows. What comes out of it is 
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, wraps
-from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from discreet.accounting import Budget, Event, Guarantee
 from discreet.bounds import Array
@@ -118,6 +119,7 @@ class CalibratedPlan:
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
     >>> from discreet.algorithms import ObjectivePerturbation
+    >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
@@ -129,16 +131,37 @@ class CalibratedPlan:
     ...
     """
 
+    reason = ""
+    """Why this plan was recommended, if it was; no number of the plan depends on it."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Parameters that plan the same run with the algorithm of that name."""
+        found: Mapping[str, Any] = vars(self).get("_settings", {})
+        return found
+
+    def explained(self, *, reason: str = "", settings: Mapping[str, Any] | None = None) -> Self:
+        """Return the plan with a reason, or with the parameters that plan it again."""
+        plan = copy.copy(self)
+        if reason:
+            object.__setattr__(plan, "reason", reason)
+        if settings is not None:
+            object.__setattr__(plan, "_settings", dict(settings))
+        return plan
+
     def __post_init__(self) -> None:
         # privacy: what cannot run is refused here, before a row is read or a budget reserved
         calibrate(self)
         _ = cast(Plan, self).guarantee
 
-    def __str__(self: Plan) -> str:
-        facts = {"loss": _named(self.problem.loss), **self.facts()}
+    def __str__(self) -> str:
+        plan = cast(Plan, self)
+        facts = {"loss": _named(plan.problem.loss), **plan.facts()}
+        if self.reason:
+            facts["because"] = self.reason
         width = max(len(k) for k in facts)
         lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
-        return "\n".join([*lines, "", str(self.guarantee)])
+        return "\n".join([*lines, "", str(plan.guarantee)])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the same in a notebook."""

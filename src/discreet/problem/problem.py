@@ -255,13 +255,18 @@ def instead_of(loss: Loss) -> str:
     return f"Use {rounded}noisy-gradient, which needs no smoothness."
 
 
-def norm_guess_of(problem: Problem, given: float | None) -> float:
-    """Return the guess of the norm of good weights: given, or usual for such labels."""
-    radius = problem.constraint.radius(problem.dimension)
+def usual_norm(problem: Problem) -> float:
+    """Return the usual norm of good weights for such labels, whatever the set."""
     usual = NORM_GUESS[problem.loss.target] / problem.row_norm
     if problem.loss.target == "index":
         usual *= math.sqrt(problem.loss.outputs)  # each class has weights of its own
-    return min(radius, usual if given is None else positive("norm_guess", given))
+    return usual
+
+
+def norm_guess_of(problem: Problem, given: float | None) -> float:
+    """Return the guess of the norm of good weights: given, or usual for such labels."""
+    guess = usual_norm(problem) if given is None else positive("norm_guess", given)
+    return min(problem.constraint.radius(problem.dimension), guess)
 
 
 def solver_error(problem: Problem, norm_guess: float = 0.0) -> float:

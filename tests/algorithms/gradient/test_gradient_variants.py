@@ -23,7 +23,7 @@ from discreet.algorithms.gradient.noisy_newton import NoisyNewton, solve_sensiti
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
-from discreet.defaults import choose
+from discreet.defaults import Asked, recommend
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Absolute, Hinge, Logistic, Softmax
 from discreet.noise import Seeded
@@ -448,11 +448,14 @@ def test_bst14_refusals() -> None:
 
 @pytest.mark.parametrize("name", ["mirror-descent", "noisy-newton", "ftrl"])
 def test_relatives_are_known_by_name(name: str) -> None:
-    assert choose(name, problem(), BUDGET).facts()["algorithm"] == name
+    assert recommend(problem(), BUDGET, Asked(algorithm=name)).facts()["algorithm"] == name
 
 
 @pytest.mark.parametrize("name", ["mirror-descent", "noisy-newton"])
 def test_relatives_without_a_ridge_say_so(name: str) -> None:
-    assert choose(name, problem(), BUDGET, strength=0.0).facts()["algorithm"] == name
+    assert (
+        recommend(problem(), BUDGET, Asked(algorithm=name, strength=0.0)).facts()["algorithm"]
+        == name
+    )
     with pytest.raises(Incompatible, match="no strength of a ridge"):
-        choose(name, problem(), BUDGET, strength=1.0)
+        recommend(problem(), BUDGET, Asked(algorithm=name, strength=1.0))

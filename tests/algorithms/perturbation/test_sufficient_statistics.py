@@ -22,7 +22,7 @@ from discreet.algorithms.perturbation.sufficient_statistics import (
 )
 from discreet.bounds import Bounds, unit_roundoff
 from discreet.data import ArraySource, RawBlock
-from discreet.defaults import choose
+from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.losses import Clipped, Logistic, Squared
 from discreet.mechanisms.release_noise import ReleaseNoise
@@ -379,9 +379,9 @@ def test_private_ridge_takes_it_by_name_and_when_it_promises_less_error() -> Non
     assert model.algorithm_ == "sufficient-statistics"
     assert model.predict([[5.0]])[0] == pytest.approx(15, abs=1.0)
     for clip, chosen in ((1.0, "objective-perturbation"), (50.0, "sufficient-statistics")):
-        plan = PrivateRidge(bounds=bounds, clip=clip).plan(1, 3000)
+        plan = PrivateRidge(bounds=bounds, clip=clip).plan(1, 30_000)
         assert plan.facts()["algorithm"] == chosen
-        others = [choose(a, plan.problem, Budget(1.0, 1e-6)).expected_excess
+        others = [recommend(plan.problem, Budget(1.0, 1e-6), Asked(algorithm=a)).expected_excess
                   for a in ("objective-perturbation", "sufficient-statistics")]  # fmt: skip
         assert plan.expected_excess == pytest.approx(min(others))
 

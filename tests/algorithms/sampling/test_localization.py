@@ -12,7 +12,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import Localization
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.defaults import choose
+from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic
 from discreet.noise import Seeded
@@ -149,15 +149,16 @@ def test_the_guarantee_adds_up() -> None:
 
 
 def test_auto_turns_to_sampling_only_where_the_rest_refuses() -> None:
-    smooth = choose("auto", problem(loss=Logistic(), n_rows=4000), Budget(1.0))
+    smooth = recommend(problem(loss=Logistic(), n_rows=4000), Budget(1.0))
     assert smooth.facts()["algorithm"] not in ("exponential-sampling", "localization")
     for loss in (Hinge(), Absolute()):
-        plan = choose("auto", problem(loss=loss, constraint=Box()), Budget(1.0))
+        plan = recommend(problem(loss=loss, constraint=Box()), Budget(1.0))
         assert plan.facts()["algorithm"] == "exponential-sampling"
-    named = choose("localization", problem(loss=Logistic()), Budget(1.0), strength=4.0)
+    asked = Asked(algorithm="localization", strength=4.0)
+    named = recommend(problem(loss=Logistic()), Budget(1.0), asked)
     assert named.facts()["strength"] == 4.0
     for n_features, sampled in ((14, True), (15, False), (50, False)):
-        plan = choose("auto", problem(loss=Hinge(), n_features=n_features), Budget(1.0))
+        plan = recommend(problem(loss=Hinge(), n_features=n_features), Budget(1.0))
         assert (plan.facts()["algorithm"] == "exponential-sampling") == sampled
 
 

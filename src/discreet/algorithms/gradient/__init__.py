@@ -2,7 +2,7 @@
 
 from discreet.algorithms.gradient.bolt_on import BoltOn
 from discreet.algorithms.gradient.heavy_ball import HeavyBall
-from discreet.algorithms.gradient.line_search import LOGITS, Length
+from discreet.algorithms.gradient.line_search import LOGITS, LineSearch
 from discreet.algorithms.gradient.mirror_descent import MirrorDescent
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.algorithms.gradient.noisy_newton import NoisyNewton
@@ -11,7 +11,7 @@ __all__ = [
     "LOGITS",
     "BoltOn",
     "HeavyBall",
-    "Length",
+    "LineSearch",
     "MirrorDescent",
     "NoisyGradient",
     "NoisyGradientPlan",

@@ -2,11 +2,11 @@
 
 A noisy descent finds a direction; how far to go along it is one number, and
 noise on one number is small. The derivative of the loss along the direction is
-a sum over rows, clipped and covered with noise like any gradient. It is looked
-at several times, each time where the earlier looks say that it vanishes
+a sum over rows, clipped and covered with noise like any gradient. It is taken
+several times, each time where the earlier sums say that it vanishes
 (:mod:`discreet.algorithms.gradient.line_search_estimates`).
 
-Privacy: looks are noisy sums. After a descent they come from its own sampler, with
+Privacy: after a descent the sums come from its own sampler, with
 the same noise for their clip, so they count as so many more steps. The fit reads
 nothing else.
 """
@@ -39,24 +39,24 @@ LOGITS = (Logistic, CalibratedLogistic)
 """Losses of which the length of the weights can be fitted: they estimate a logit."""
 
 ROUNDS = 8
-"""Places that are looked at."""
+"""Places at which the derivative is taken."""
 
 
-def check_looks(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
-    """Refuse looks where they make no sense."""
-    if integer("looks", config.looks, 0) == 0:
+def check_line_search(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
+    """Refuse a line search where it makes no sense."""
+    if integer("line_search", config.line_search, 0) == 0:
         return
     other = config.hidden_state or config.adaptive_clip or budget.delta == 0
     if other or not isinstance(problem.loss, LOGITS):
         raise Incompatible(
-            "looks fit the length of the weights of a logistic regression, with a delta and "
-            "without hidden_state or adaptive_clip. Leave looks out."
+            "line_search fits the length of the weights of a logistic regression, with a delta and "
+            "without hidden_state or adaptive_clip. Leave line_search out."
         )
 
 
 @dataclass(frozen=True)
-class Length:
-    """Looks along the direction that a plan has found.
+class LineSearch:
+    """Noisy sums along the direction that a plan has found.
 
     Examples
     --------
@@ -65,21 +65,21 @@ class Length:
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=25, n_rows=5000)
-    >>> plan = NoisyGradient(steps=90, looks=10).plan(problem, Budget(1.0, 1e-6))
-    >>> plan.length.clip, round(plan.noise.scale / plan.length.noise.scale)
+    >>> plan = NoisyGradient(steps=90, line_search=10).plan(problem, Budget(1.0, 1e-6))
+    >>> plan.line_search.clip, round(plan.noise.scale / plan.line_search.noise.scale)
     (0.05, 20)
     """
 
     problem: Problem
-    looks: int
+    sums: int
     multiplier: float
-    """Deviation of the noise of a look over the largest part of one row."""
+    """Deviation of the noise of one sum over the largest part of one row."""
     sampler: Sampler
     cautious: bool
 
     @property
     def estimate(self) -> type[Calibrated] | type[Cautious]:
-        """How looks are read."""
+        """How the sums are read."""
         return Cautious if self.cautious else Calibrated
 
     @property
@@ -89,8 +89,8 @@ class Length:
 
     @property
     def rounds(self) -> int:
-        """How often it is decided where to look next."""
-        return min(ROUNDS, self.looks)
+        """How often it is decided where to go next."""
+        return min(ROUNDS, self.sums)
 
     @property
     def shifting(self) -> bool:
@@ -99,12 +99,12 @@ class Length:
 
     @property
     def event(self) -> Event:
-        """What the looks cost by themselves."""
-        return self.sampler.event(self.multiplier, self.looks, self.problem.neighbours)
+        """What the sums cost by themselves."""
+        return self.sampler.event(self.multiplier, self.sums, self.problem.neighbours)
 
     @cached_property
     def noise(self) -> GradientNoise:
-        """The noise of a look."""
+        """The noise of one sum."""
         problem = self.problem
         line = Problem(
             loss=problem.loss,
@@ -119,24 +119,24 @@ class Length:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Public numbers of the looks."""
+        """Public numbers of the line search."""
         return {
-            "looks for the length": self.looks,
-            "clip of a look": self.clip,
-            "noise scale of a look": self.noise.scale,
+            "sums of the line search": self.sums,
+            "clip of such a sum": self.clip,
+            "noise scale of such a sum": self.noise.scale,
         }
 
     def fitted(self, rows: Rows, weights: Array, random: Randomness) -> Array:
-        """Return the weights at the length that the looks point to."""
+        """Return the weights at the length that the sums point to."""
         # The weights are released, so what depends on them alone costs nothing.
         if not 1e-50 < np.abs(weights).max() < 1e50:
             return weights
         size = float(np.linalg.norm(weights))
         along, signs = rows.projected(weights / size), np.sign(rows.y)
-        looks = np.diff(np.arange(self.rounds + 1) * self.looks // self.rounds)
+        counts = np.diff(np.arange(self.rounds + 1) * self.sums // self.rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
-        for count in looks:
+        for count in counts:
             values, at = estimate.line(along, signs), np.array([estimate.at])
             # privacy: the norm of a row of one number is that number's size, exactly.
             labels = estimate.loss.attach(signs, np.abs(values))

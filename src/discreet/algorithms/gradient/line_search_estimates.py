@@ -6,11 +6,11 @@ far they are clipped: the loss is :class:`~discreet.losses.CalibratedLogistic`,
 which estimates the logit whatever the clip is. Most rows then reach the clip, and
 the derivative runs from ``-(1 - 2 e)`` at zero through the length sought to ``e``
 far out, in units of the clip and the number of rows, where ``e`` is the part of
-rows on the wrong side. A curve of this kind is fitted to the looks. What it says
-far from its root is rough, but looks gather where it does not matter.
+rows on the wrong side. A curve of this kind is fitted to the sums. What it says
+far from its root is rough, but sums gather where it does not matter.
 
 :class:`Cautious` starts from the length that was found, and leaves it unless the
-looks speak clearly against it. Where rows are many for the noise that length is
+the sums speak clearly against it. Where rows are many for the noise that length is
 right or, if few rows lie on the wrong side, too short: the descent stopped early.
 So this one may be wrong about little, and fits the logistic loss itself. Its
 derivative by the logarithm of the length adds ``-m / (1 + exp(m))`` for a row of
@@ -18,13 +18,13 @@ margin ``m``, which is below 0.28 for all rows on the right side. A clip of ``MA
 therefore cuts only rows that are wrong by more than that, and noise is the same
 for every length and number of weights. Such rows are counted first: the logistic
 model has next to none of them, so with more than noise explains it is wrong, what
-the clip cuts would count, and the length is left alone. The other looks are
+the clip cuts would count, and the length is left alone. The other sums are
 compared with what Gaussian projections, of unknown spread, and labels that follow
 the logistic model would give. The length is where the derivative then vanishes on
 average. Rows may be far narrower along the weights than they are long: columns that
 hardly vary beside an intercept, say. Long weights then have short margins, and the
 loss turns within a small part of the length, so that all spreads down to such rows
-are held possible. What looks at one place say of another is a guess, so the last look
+are held possible. What sums at one place say of another is a guess, so the last one
 may take the length back, but carries it no further than where it was itself.
 """
 
@@ -39,7 +39,7 @@ from discreet.bounds import Array
 from discreet.losses import CalibratedLogistic, Logistic
 
 if TYPE_CHECKING:
-    from discreet.algorithms.gradient.line_search import Length
+    from discreet.algorithms.gradient.line_search import LineSearch
 
 LINE_CLIP = 0.25
 """Clip of a calibrated derivative, in row norms over the root of the number of weights."""
@@ -50,14 +50,14 @@ SHORTEST, LONGEST = 1.0 / 8.0, 2.0
 MARGIN, QUIET = 5.0, 1e-3
 """Clip of the derivative of the logistic loss by the logarithm of the length.
 
-It is larger where the noise of all looks, for each row and unit of the clip, is below ``QUIET``.
+It is larger where the noise of all sums, for each row and unit of the clip, is below ``QUIET``.
 """
 
 RIGHT = 0.3
 """What a row on the right side adds to it, at most; for the variance of batches."""
 
 DOUBTS, WRONG = 0.4, 2.0
-"""Part of the looks that count rows wrong by more than the clip, and deviations that are enough."""
+"""Part of the sums that count rows wrong by more than the clip, and deviations that are enough."""
 
 KEPT = 0.98
 """How certain it is beforehand that the length is right."""
@@ -71,9 +71,9 @@ _DEVIATIONS = np.geomspace(1e-4, 8.0, 300)
 
 
 class Calibrated:
-    """What looks say about the length, for a flat prior on its logarithm."""
+    """What sums say about the length, for a flat prior on its logarithm."""
 
-    def __init__(self, length: Length, size: float) -> None:
+    def __init__(self, length: LineSearch, size: float) -> None:
         # Weights of rows multiply what the loss has clipped.
         self.loss, self.length = CalibratedLogistic(clip=self.clip(length)), size / 2.0
         self._lengths = size * _TRIED
@@ -82,7 +82,7 @@ class Calibrated:
         self._variance = _variance(length, length.clip)
 
     @staticmethod
-    def clip(length: Length) -> float:
+    def clip(length: LineSearch) -> float:
         """Return the largest part of one row of weight 1 in a look."""
         return LINE_CLIP * length.problem.row_norm / math.sqrt(length.problem.dimension)
 
@@ -95,22 +95,22 @@ class Calibrated:
         """Where the derivative is looked at next."""
         return self.length
 
-    def see(self, derivative: float, looks: int) -> None:
-        """Take in the mean of several looks at the present length."""
+    def see(self, derivative: float, sums: int) -> None:
+        """Take in the mean of several sums at the present length."""
         ratio = _WRONG / (1.0 - 2.0 * _WRONG)
         rise = (1.0 - _WRONG) * self.length / (self.length + ratio * self._lengths)
         expected = self._most * (rise - (1.0 - 2.0 * _WRONG))
-        self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
+        self._evidence -= sums * (derivative - expected) ** 2 / (2.0 * self._variance)
         chance = np.exp(self._evidence - self._evidence.max()).sum(axis=0)
         self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
 
 
 class Cautious:
-    """What looks say about the length, if it was right with probability ``KEPT`` before."""
+    """What sums say about the length, if it was right with probability ``KEPT`` before."""
 
     at = 1.0
 
-    def __init__(self, length: Length, size: float) -> None:
+    def __init__(self, length: LineSearch, size: float) -> None:
         self.loss, self.length = Logistic(), size
         self._clip = self.clip(length)
         self._found, self._left = size, length.rounds
@@ -128,9 +128,9 @@ class Cautious:
         self._evidence = np.log(prior) - np.log(_SPREADS) ** 2 / (2.0 * 0.6**2)
 
     @staticmethod
-    def clip(length: Length) -> float:
+    def clip(length: LineSearch) -> float:
         """Return the largest part of one row of weight 1 in a look."""
-        each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.looks))
+        each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.sums))
         return MARGIN * math.cbrt(max(1.0, QUIET / each))
 
     def line(self, along: Array, y: Array) -> Array:
@@ -142,19 +142,19 @@ class Cautious:
         # privacy: what becomes of a row depends on the row and on what was released only.
         return np.where(y * margins < -self._clip, margins, 0.0) if self._doubts else margins
 
-    def see(self, derivative: float, looks: int) -> None:
-        """Take in the mean of several looks at the present length."""
+    def see(self, derivative: float, sums: int) -> None:
+        """Take in the mean of several sums at the present length."""
         self._left -= 1
         if self._doubts:
-            self._wrong += looks * derivative
-            self._counted += looks
+            self._wrong += sums * derivative
+            self._counted += sums
             self._doubts -= 1
             return
         if self._wrong > WRONG * math.sqrt(self._counted * self._variance):
             return
         here = self._spreads * _slope(self._spreads * self.length)
         expected = self._most * self.length * (here - self._slopes)
-        self._evidence -= looks * (derivative - expected) ** 2 / (2.0 * self._variance)
+        self._evidence -= sums * (derivative - expected) ** 2 / (2.0 * self._variance)
         chance = np.exp(self._evidence - self._evidence.max())
         chance /= chance.sum()
         rise = chance.sum(axis=1) @ self._slopes
@@ -164,13 +164,13 @@ class Cautious:
             self.length = self._found * math.exp(moved)
 
 
-def _rows(length: Length) -> int:
+def _rows(length: LineSearch) -> int:
     n_rows = length.problem.n_rows
     assert n_rows is not None
     return n_rows
 
 
-def _variance(length: Length, usual: float) -> float:
+def _variance(length: LineSearch, usual: float) -> float:
     """Return the variance of a look, if batches are of rows that usually add so much."""
     sampler = length.sampler
     return (length.noise.scale / sampler.rate) ** 2 + sampler.variance(_rows(length), usual)

@@ -29,7 +29,7 @@ import numpy as np
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms.gradient.averages import OUTPUTS
 from discreet.algorithms.gradient.hidden_state import HiddenState
-from discreet.algorithms.gradient.line_search import Length, check_looks
+from discreet.algorithms.gradient.line_search import LineSearch, check_line_search
 from discreet.algorithms.gradient.path import walk
 from discreet.algorithms.gradient.settings import RULES, GradientSetting
 from discreet.algorithms.gradient.step_rules import Facts, batch_rate
@@ -93,13 +93,14 @@ class NoisyGradient:
         added.
     norm_guess
         Public guess of the norm of good weights, for the default steps and the
-        printed bound; privacy does not depend on it.
-    looks
+        printed bound: steps go no further, and further than usual if it is above the usual
+        one. Privacy does not depend on it.
+    line_search
         Further noisy sums that fit the length of the weights along their
         direction (:mod:`discreet.algorithms.gradient.line_search`), for logistic losses. Each
         costs as much as a step.
     cautious
-        Whether looks change the length only where they speak clearly against it.
+        Whether the line search changes the length only where it speaks clearly against it.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class NoisyGradient:
     >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=20, n_rows=5000)
-    >>> plan = NoisyGradient(norm_guess=5.0).plan(problem, Budget(2.0, 1e-6))
+    >>> plan = NoisyGradient(norm_guess=5.0, rule="smooth").plan(problem, Budget(2.0, 1e-6))
     >>> plan.rule.name, plan.steps, round(plan.expected_excess / 5000, 4)
     ('smooth', 887, 0.0282)
     """
@@ -127,7 +128,7 @@ class NoisyGradient:
     hidden_state: bool = False
     strength: float | None = None
     norm_guess: float | None = None
-    looks: int = 0
+    line_search: int = 0
     cautious: bool = False
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
@@ -148,7 +149,7 @@ class NoisyGradient:
                 "n_rows is not set. Steps are scaled by the number of rows, which is secret under "
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
-        check_looks(self, problem, budget)
+        check_line_search(self, problem, budget)
         if self.sampler == "auto":
             return self._sampled(problem, budget, problem.n_rows)
         sampler = sampler_for(self.sampler, self.batch, self.cap, problem.n_rows)
@@ -176,17 +177,25 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     """A calibrated run of noisy gradient descent."""
 
     @cached_property
-    def length(self) -> Length | None:
-        """How the length of the weights is fitted, where ``looks`` are asked for."""
+    def line_search(self) -> LineSearch | None:
+        """How the length of the weights is fitted, if that is asked for."""
         config = self.config
-        if not config.looks:
+        if not config.line_search:
             return None
-        return Length(self.problem, config.looks, self.multiplier, self.sampler, config.cautious)
+        return LineSearch(
+            self.problem, config.line_search, self.multiplier, self.sampler, config.cautious
+        )
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What was left to the plan, as parameters."""
+        rows = {"sampler": self.config.sampler, "batch": self.config.batch}
+        return {**rows, "rule": self.rule.name, "steps": self.steps, "output": self.output}
 
     @property
     def sums(self) -> int:
-        """Noisy sums of a run: steps and looks."""
-        return self.steps + self.config.looks
+        """Noisy sums of a run: steps and line search."""
+        return self.steps + self.config.line_search
 
     @cached_property
     def facts_of_noise(self) -> Facts:
@@ -266,7 +275,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         weights where it is smaller (Song, Steinke, Thakkar, Thakurta 2021).
         """
         biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
-        biased |= self.config.looks > 0 or self.config.cap is not None
+        biased |= self.config.line_search > 0 or self.config.cap is not None
         own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
         if biased or self.config.adaptive_clip or own_way:
             return math.inf
@@ -297,7 +306,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
             "strength": self.strength,
             "noise scale of a step": self.noise.scale,
             "released": OUTPUTS[self.output],
-            **({} if self.length is None else self.length.facts()),
+            **({} if self.line_search is None else self.line_search.facts()),
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
@@ -319,7 +328,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
         with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
             weights = walk(self, rows, sums, random)
-        if self.length is not None:
-            weights = self.length.fitted(rows, weights, random)
+        if self.line_search is not None:
+            weights = self.line_search.fitted(rows, weights, random)
         weights = self.problem.constraint.project(weights)
         return Release(weights, sealed(self.guarantee, random))

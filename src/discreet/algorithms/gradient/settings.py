@@ -133,7 +133,7 @@ class GradientSetting:
         proved = [RULES[name] for name in ("smooth", "accelerated", "strongly-convex")]
         proved = [r for r in proved if self._refusal(r, facts) is None]
         best = min(proved, key=lambda r: r.bound(facts, self._steps_of(r, facts)))
-        # Bounds are for weights of the guessed norm. Where that is a mere guess, noise says better
+        # Bounds are for weights of the guessed norm. Where no set says so, noise says better
         # how far to go; and momentum is good where time does not allow the steps a bound needs.
         # Pure noise pays for every step, so that the rule of the smallest bound has fewest.
         smooth = RULES["smooth"]
@@ -147,9 +147,8 @@ class GradientSetting:
 
     @property
     def _norm_is_known(self) -> bool:
-        """Whether the norm of good weights is given, or the set is smaller than the usual guess."""
-        inside = self.problem.constraint.radius(self.problem.dimension) <= self.norm_guess
-        return self.config.norm_guess is not None or inside
+        """Whether the set is no larger than the guess."""
+        return self.problem.constraint.radius(self.problem.dimension) <= self.norm_guess
 
     def _refusal(self, rule: Rule, facts: Facts) -> str | None:
         if rule.ridge_in_gradient and not self.problem.regularizer.kernel.smooth:
@@ -185,6 +184,7 @@ class GradientSetting:
             multiplier = gaussian_multiplier(self.budget.epsilon, self.budget.delta)
             spread = p
         apart = rows_apart(self.problem.neighbours)
+        usual = norm_guess_of(self.problem, None)
         return Facts(
             n_rows=n,
             dimension=p,
@@ -197,7 +197,8 @@ class GradientSetting:
             growth=(2 if pure else 1) if noise is None else 0,
             sampling=self.sampler.variance(n, clip),
             heard=self._heard,
-            margin=math.inf if self.config.norm_guess else 1 / self.problem.row_norm,
+            # Noise is let carry weights as much further as good ones are longer than usual.
+            margin=max(1.0, self.norm_guess / usual) / self.problem.row_norm,
             bend=clip * self.problem.row_norm,
             target=self.problem.loss.target,
         )

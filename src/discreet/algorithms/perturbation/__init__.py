@@ -5,7 +5,7 @@ from discreet.algorithms.perturbation.objective_perturbation import (
     ObjectivePerturbationPlan,
 )
 from discreet.algorithms.perturbation.output_perturbation import OutputPerturbation
-from discreet.algorithms.perturbation.recentred import RecentredPerturbation, recentred_plan
+from discreet.algorithms.perturbation.recentred import RecentredPerturbation
 from discreet.algorithms.perturbation.second_moments import SecondMoments
 from discreet.algorithms.perturbation.sufficient_statistics import (
     SufficientStatistics,
@@ -19,6 +19,5 @@ __all__ = [
     "RecentredPerturbation",
     "SecondMoments",
     "SufficientStatistics",
-    "recentred_plan",
     "stein_strength",
 ]

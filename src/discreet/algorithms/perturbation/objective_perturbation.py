@@ -90,11 +90,12 @@ class ObjectivePerturbation:
         ``"kst12"`` or ``"cms11"`` for pure epsilon. ``"auto"`` takes the best
         valid one.
     strength
-        Ridge strength asked for, on the sum scale; raised to what the
-        calibration needs. By default chosen from public values.
+        Least ridge strength, on the sum scale; raised to what the calibration needs and to
+        what weights of the guessed norm call for under the noise.
     norm_guess
-        Public guess of the norm of good weights, for the default strength and
-        the printed bound; privacy does not depend on it.
+        Public guess of the norm of good weights, for the strength and the printed bound;
+        privacy does not depend on it. The ridge is for shorter weights where noise
+        dominates, and for longer ones of a classifier where rows are plenty.
 
     Examples
     --------
@@ -125,16 +126,26 @@ class ObjectivePerturbation:
                 f"the slope of {problem.loss.name!r} is bounded on the set only. Use "
                 "output-perturbation or noisy-gradient."
             )
-        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+        asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
+        plan = self._least_output(problem, budget, 0.0)
+        # A ridge that is no stronger than the one taken anyhow, but for rounding, changes nothing.
+        enough = asked <= plan.strength * (1 + 2.0**-40)
+        return plan if enough else self._least_output(problem, budget, asked)
+
+    def _least_output(
+        self, problem: Problem, budget: Budget, asked: float
+    ) -> ObjectivePerturbationPlan:
+        return least_output(
+            self._calibrated(problem, budget, share, asked) for share in OUTPUT_SHARES
+        )
 
     def _calibrated(
-        self, problem: Problem, budget: Budget, share: float
+        self, problem: Problem, budget: Budget, share: float, asked: float
     ) -> ObjectivePerturbationPlan:
         mode = self.calibration(problem, budget)
         output, inner = budget.split(share)
         aim = self.aim(problem, inner)
         terms, neighbours = problem.terms, problem.neighbours
-        asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         least, _ = default_strength(
             terms,
             mode,
@@ -142,7 +153,7 @@ class ObjectivePerturbation:
             inner.delta,
             neighbours,
             problem.dimension,
-            aim if self.strength is None else None,
+            aim,
         )
         strength = max(least, asked, problem.regularizer.strong_convexity)
         # privacy: the scale is computed at the strength that is really used
@@ -158,8 +169,6 @@ class ObjectivePerturbation:
     def aim(self, problem: Problem, budget: Budget) -> float:
         """Return the norm the ridge is for; long weights are out of reach where noise dominates."""
         guess = norm_guess_of(problem, self.norm_guess)
-        if self.norm_guess is not None:
-            return guess
         # Classes may be separable, and then weights are worth any length that rows can pay for.
         most = MOST_STRETCH if problem.loss.target in ("sign", "index") else 1.0
         stretch = math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS)

@@ -33,13 +33,11 @@ from discreet.accounting import (
     Event,
     Guarantee,
     LossTerms,
-    best_mode,
     default_strength,
 )
 from discreet.accounting.gaussian_profile import least
 from discreet.accounting.pld import chain_delta
-from discreet.accounting.utility import mean_squared_noise
-from discreet.algorithms.gradient import LOGITS, Length
+from discreet.algorithms.gradient import LOGITS, LineSearch
 from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
     OUTPUT_SHARES,
@@ -48,7 +46,7 @@ from discreet.algorithms.perturbation.objective_perturbation import (
     least_output,
 )
 from discreet.bounds import Neighbours
-from discreet.checks import integer
+from discreet.checks import integer, nonnegative
 from discreet.data import Source
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.mechanisms.batches import FullBatch
@@ -72,14 +70,11 @@ FIRST = 0.1
 STRONGER = 6.0
 """How much stronger the first ridge is; a weak one would cost as much as in the second run."""
 
-LOOKED = 0.02
+SEARCH = 0.02
 """Share of the noisy sums that fit the length."""
 
 WORTH = 1.03
 """How much more noise the second, weaker ridge may cost by itself."""
-
-PULLS = 0.5
-"""Pull of the ridge on usual weights, in norms of the noise, from which on two runs are better."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +88,9 @@ class RecentredPerturbation:
     norm_guess
         Public guess of the norm of good weights, for the solver; privacy does not
         depend on it.
-    looks
+    strength
+        Least ridge strength, on the sum scale; raised to what the calibration needs.
+    line_search
         Noisy sums that fit the length of the weights at the end, if the loss is
         logistic, without a penalty, and the number of rows is known or declared.
 
@@ -112,12 +109,15 @@ class RecentredPerturbation:
     needs_delta: ClassVar[bool] = True
 
     mode: str = "auto"
+    strength: float | None = None
     norm_guess: float | None = None
-    looks: int = 8
+    line_search: int = 8
 
     def plan(self, problem: Problem, budget: Budget) -> RecentredPlan:
         """Calibrate both runs from public values."""
-        integer("looks", self.looks, 0)
+        integer("line_search", self.line_search, 0)
+        if self.strength is not None:
+            nonnegative("strength", self.strength)
         check_solvable(problem, self.name)
         if budget.delta == 0:
             raise Incompatible(
@@ -132,11 +132,11 @@ class RecentredPerturbation:
         guess = norm_guess_of(problem, self.norm_guess)
         outputs, inner = budget.split(share)
         output, _ = outputs.split(0.5)
-        ridge = problem.regularizer.strong_convexity
+        ridge = max(problem.regularizer.strong_convexity, self.strength or 0.0)
         logistic = isinstance(problem.loss, LOGITS) and isinstance(problem.regularizer, Zero)
-        looks = self.looks if logistic and problem.n_rows is not None else 0
+        sums = self.line_search if logistic and problem.n_rows is not None else 0
         *runs, multiplier = calibrated(
-            problem.terms, mode, inner, problem.neighbours, ridge, looks=looks
+            problem.terms, mode, inner, problem.neighbours, ridge, sums=sums
         )
         first, second = (
             ObjectivePerturbationPlan(
@@ -144,8 +144,8 @@ class RecentredPerturbation:
             )
             for strength, scale in runs
         )
-        length = Length(problem, looks, multiplier, FullBatch(), cautious=True) if looks else None
-        return RecentredPlan(problem, budget, first, second, length)
+        search = LineSearch(problem, sums, multiplier, FullBatch(), cautious=True) if sums else None
+        return RecentredPlan(problem, budget, first, second, search)
 
 
 @lru_cache(maxsize=64)
@@ -156,15 +156,15 @@ def calibrated(
     neighbours: Neighbours,
     ridge: float = 0.0,
     *,
-    looks: int = 0,
+    sums: int = 0,
 ) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """Return strength and noise scale of both runs, and the noise multiplier of so many looks.
+    """Return strength and noise scale of both runs, and the noise multiplier of so many sums.
 
     The budget is what is left beside the output noise.
 
     >>> terms = LossTerms.logistic(radius=1.0)
-    >>> *both, looks = calibrated(terms, "logistic", Budget(1.0, 1e-6), "zero-out", looks=8)
-    >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both], round(looks)
+    >>> *both, multiplier = calibrated(terms, "logistic", Budget(1.0, 1e-6), "zero-out", sums=8)
+    >>> [(round(strength, 2), round(scale, 2)) for strength, scale in both], round(multiplier)
     ([(3.99, 14.76), (0.66, 4.92)], 91)
     """
     rule, sampler = MODES[mode], FullBatch()
@@ -174,10 +174,10 @@ def calibrated(
     )
     weak = max(weakest, ridge)
     strong = max(STRONGER * weakest, ridge)
-    whole = sampler.multiplier(budget, looks, neighbours) if looks else 0.0
+    whole = sampler.multiplier(budget, sums, neighbours) if sums else 0.0
 
     def scales(factor: float) -> tuple[float, float, float]:
-        shares = FIRST, 1 - FIRST, LOOKED
+        shares = FIRST, 1 - FIRST, SEARCH
         first, second, third = (factor / math.sqrt(share) for share in shares)
         return scale * first, scale * second, whole * third
 
@@ -185,7 +185,7 @@ def calibrated(
         first, second, multiplier = scales(factor)
         events = (
             rule.event(terms, first, strong, neighbours),
-            *([sampler.event(multiplier, looks, neighbours)] if looks else []),
+            *([sampler.event(multiplier, sums, neighbours)] if sums else []),
             rule.event(terms, second, weak, neighbours),
         )
         return chain_delta(events, budget.epsilon) <= budget.delta
@@ -204,14 +204,14 @@ def calibrated(
 class RecentredPlan(CalibratedPlan):
     """Two calibrated runs of objective perturbation, the second about the first.
 
-    ``length`` is how the length of the second weights is fitted, if it is.
+    ``line_search`` is how the length of the second weights is fitted, if it is.
     """
 
     problem: Problem
     budget: Budget
     first: ObjectivePerturbationPlan
     second: ObjectivePerturbationPlan
-    length: Length | None = None
+    line_search: LineSearch | None = None
 
     @property
     def output_is_small(self) -> bool:
@@ -225,9 +225,9 @@ class RecentredPlan(CalibratedPlan):
 
     @property
     def event(self) -> Event:
-        """What both runs cost, and the looks at the length."""
-        looks = () if self.length is None else (self.length.event,)
-        return Composed((self.first.event, self.second.event, *looks))
+        """What both runs and the line search cost."""
+        search = () if self.line_search is None else (self.line_search.event,)
+        return Composed((self.first.event, self.second.event, *search))
 
     @property
     def algorithm(self) -> str:
@@ -237,9 +237,9 @@ class RecentredPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        then = "" if self.length is None else " with Gaussian sums for the length"
+        then = "" if self.line_search is None else " with Gaussian sums for the length"
         theorem = f"{MODES[self.second.mode].theorem}, two runs composed{then}; {APPROXIMATE}"
-        assumed = () if self.length is None else size_assumed(self.problem)
+        assumed = () if self.line_search is None else size_assumed(self.problem)
         return promise(self, self.event, theorem, *assumed)
 
     @property
@@ -257,7 +257,7 @@ class RecentredPlan(CalibratedPlan):
             "strength of the first run": self.first.strength,
             "noise scale of the first run": self.first.scale,
             "output noise scale": self.second.noise.scale,
-            **({} if self.length is None else self.length.facts()),
+            **({} if self.line_search is None else self.line_search.facts()),
             "norm guess": self.second.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
@@ -268,30 +268,7 @@ class RecentredPlan(CalibratedPlan):
         rows = self.problem.bound(source, reread=True)
         centre = self.first.weights(rows, random)
         weights = self.second.weights(rows, random, centre)
-        if self.length is not None:
-            fitted = self.length.fitted(rows, weights, random)
+        if self.line_search is not None:
+            fitted = self.line_search.fitted(rows, weights, random)
             weights = self.problem.constraint.project(fitted)
         return Release(weights, sealed(self.guarantee, random))
-
-
-def recentred_plan(
-    problem: Problem, budget: Budget, norm_guess: float | None = None
-) -> RecentredPlan | None:
-    """Return the plan of two runs where one run would shrink good weights, else None.
-
-    That is where the ridge that privacy needs pulls on weights of the guessed or
-    usual norm about as hard as the noise does. A secret number of rows may be small.
-    """
-    if problem.n_rows is None:
-        return None
-    try:
-        mode = best_mode(problem.terms, problem.neighbours)
-        strength, scale = default_strength(
-            problem.terms, mode, budget.epsilon, budget.delta, problem.neighbours, 1
-        )
-        noise = math.sqrt(mean_squared_noise("gaussian", scale, problem.dimension))
-        if strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
-            return None
-        return RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
-    except BudgetTooSmall:
-        return None

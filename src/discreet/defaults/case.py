@@ -1,0 +1,104 @@
+"""What a default is chosen from: the problem, the budget and what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting import Budget
+from discreet.defaults.constants import FAINT, REGIONS, Region
+from discreet.losses import CalibratedLogistic
+from discreet.problem import (
+    Algorithm,
+    CalibratedPlan,
+    Plan,
+    Problem,
+    rows_against_noise,
+    usual_norm,
+)
+
+CALIBRATED_CLIP = "calibrated_clip"
+"""Setting that fits the calibrated logistic loss of that clip in place of the logistic one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the user stated; None is not stated.
+
+    Parameters
+    ----------
+    algorithm
+        ``"auto"``, the name of an algorithm, or an instance of one.
+    settings
+        Parameters of an algorithm given by name, and ``calibrated_clip``.
+    strength
+        Ridge strength, on the sum scale.
+    norm_guess
+        Guess of the norm of good weights.
+    """
+
+    algorithm: str | Algorithm = "auto"
+    settings: Mapping[str, Any] | None = None
+    strength: float | None = None
+    norm_guess: float | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What any algorithm is told: a penalty of zero is none."""
+        given = {"norm_guess": self.norm_guess, "strength": self.strength or None}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem, a budget and what was asked for, with the facts that rules turn on."""
+
+    problem: Problem
+    budget: Budget
+    asked: Asked = Asked()
+
+    @cached_property
+    def rows_per_noise(self) -> float:
+        """Number of rows over the norm of noise that hides one of them."""
+        return rows_against_noise(self.problem, self.budget)
+
+    @cached_property
+    def region(self) -> Region:
+        """The part of the axis that the case is in."""
+        return next((r for r in REGIONS if self.rows_per_noise < r.below), REGIONS[-1])
+
+    @cached_property
+    def unhindered(self) -> bool:
+        """Whether penalty and set are too weak to tell how long weights will be.
+
+        A penalty counts by its slope at weights of norm one, against the noise; a set by the
+        norms it allows, against the usual guess. So no penalty, one of zero and one that is
+        very small lead to the same plan, and so do no set and a very large one.
+        """
+        problem = self.problem
+        if problem.n_rows is None or not problem.constraint.closed_form:
+            return False
+        unit = np.zeros(problem.shape)
+        unit.flat[0] = 1.0
+        slope = problem.regularizer.value(unit) + problem.regularizer.strong_convexity / 2
+        slope += self.asked.strength or 0.0
+        faint = slope * self.rows_per_noise < FAINT * problem.n_rows
+        return faint and problem.constraint.radius(problem.dimension) > usual_norm(problem)
+
+    def planned(self, algorithm: Algorithm, problem: Problem | None = None) -> Plan:
+        """Return the plan with what it takes to ask for it again."""
+        problem = self.problem if problem is None else problem
+        plan = algorithm.plan(problem, self.budget)
+        if not isinstance(plan, CalibratedPlan):
+            return plan
+        held: tuple[Any, ...] = fields(algorithm) if is_dataclass(algorithm) else ()
+        given = {f.name: getattr(algorithm, f.name) for f in held}
+        settings = {f.name: given[f.name] for f in held if given[f.name] != f.default}
+        settings |= {k: v for k, v in getattr(plan, "resolved", {}).items() if v is not None}
+        if isinstance(problem.loss, CalibratedLogistic) and problem.loss != self.problem.loss:
+            settings[CALIBRATED_CLIP] = problem.loss.clip
+        return plan.explained(settings=settings)

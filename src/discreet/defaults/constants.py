@@ -1,0 +1,109 @@
+"""Every tuned number of the default rules, what it means, and the script that chose it.
+
+Only accuracy depends on these numbers. The axis is :func:`rows_against_noise`: rows per unit of
+noise, the number of rows over the norm of noise that hides one row's gradient of norm one.
+Scripts are in ``benchmarks/``; its README says on which problems they ran.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Region(NamedTuple):
+    """A part of the axis, up to ``below`` rows per unit of noise."""
+
+    name: str
+    below: float
+
+
+REGIONS = (
+    Region("scarce rows", 30.0),  # descent_choice.py: below, a ridge is the safer guess
+    Region("few rows", 400.0),  # descent_length.py: below, the line search always counts
+    Region("some rows", 1000.0),  # descent_choice.py: above, the ridge of perturbation vanishes
+    Region("many rows", 2000.0),  # few_rows.py: above, capped gradients no longer pay
+    Region("plenty of rows", math.inf),
+)
+"""The regions of the axis, in order. Rules name the first and the last one they are for."""
+
+# Capped gradients of logistic regression: few_rows.py.
+
+CLIP_SCARCE = 0.25
+"""Clip of gradients, in row norms, where noise dominates."""
+
+CLIP_SCARCE_PERTURBED = 0.6
+"""The same for objective perturbation: a small clip leaves more curvature in one record."""
+
+CLIP_MANY = 0.7
+"""Either of them from so many rows per unit of noise on:"""
+
+CLIP_ROWS, CLIP_ROWS_PERTURBED = 1000.0, 500.0
+
+NOISE_SAVED = 0.9
+"""Part of the noise that objective perturbation may keep for capping to be worth it."""
+
+# Length of the early-stopped descent: descent_length.py and weights_length.py.
+
+REACH = 3.0
+"""How far noise may move one weight, in units of one over the row norm."""
+
+NORM = 20.0
+"""Norm of the weights to reach, in the same units, for few columns and few rows."""
+
+NORM_ROWS = 50.0
+"""Rows per unit of noise up to which that is the norm; beyond, it falls with their root."""
+
+ROWS_A_WEIGHT = 2.0
+"""Rows per unit of noise, for each root of weights, below which all that would be too far."""
+
+REACH_A_COLUMN = 0.08
+"""The same as ``REACH`` for each weight there is, where rows are not few."""
+
+LONGEST = 110.0
+"""Norm of the weights to reach, in the same units, at most."""
+
+MOMENTUM = 0.9
+"""Part of the last direction that a step keeps."""
+
+STEPS = 500
+"""Steps, at least."""
+
+LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
+"""Sums of the line search for each step, over the number of weights and so many more."""
+
+LINE_SEARCH_CAUTIOUS = 0.03
+"""Sums of the line search for each step where rows are not few."""
+
+# Work: products of a run above which steps take batches, and the smallest part of the rows.
+
+WORK, LEAST_RATE = 2e9, 0.02
+WORK_SOFTMAX, LEAST_RATE_SOFTMAX = 5e9, 0.05
+
+# Softmax regression: classes.py.
+
+SOFTMAX_ROWS = 100.0
+"""Rows per unit of noise, for each root of weights, from which usual directions stand out."""
+
+# Two runs of objective perturbation: two_runs.py.
+
+PULL = 0.5
+"""Pull of the ridge on weights of the guessed norm, in norms of the noise, from which on."""
+
+# Where residuals of squared losses are clipped, in half label ranges: ridge.py, elastic_net.py.
+
+RESIDUAL_LEAST, RESIDUAL_MOST = 0.125, 1.0
+RESIDUAL_ROOT = 200.0
+"""Without a penalty: root of the rows per unit of noise over this."""
+
+RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
+"""With one: rows per unit of noise over the first, or the penalty of a row times the second."""
+
+# Any other problem: noisy_gradient.py, pure_dp.py.
+
+FAINT = 1.0
+"""Slope of the penalty over the norm of the noise below which the penalty is no reason to
+leave the plan of a problem without one (elastic_net.py)."""
+
+SAMPLED_WEIGHTS = 14
+"""Weights up to which exponential sampling takes seconds; beyond, ask for it by name."""

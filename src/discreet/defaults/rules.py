@@ -1,0 +1,239 @@
+"""The rules of the default, in order: the first that applies makes the plan.
+
+A rule says for which problems and regions of the axis it is, which plan it makes, and why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import ClassVar
+
+from discreet.accounting import best_mode, default_strength
+from discreet.accounting.utility import mean_squared_noise
+from discreet.algorithms import (
+    ExponentialSampling,
+    NoisyGradient,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    RecentredPerturbation,
+    SufficientStatistics,
+)
+from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
+from discreet.algorithms.perturbation import ObjectivePerturbationPlan
+from discreet.defaults.capping import capped
+from discreet.defaults.case import Case
+from discreet.defaults.constants import (
+    LEAST_RATE_SOFTMAX,
+    NOISE_SAVED,
+    PULL,
+    REGIONS,
+    SAMPLED_WEIGHTS,
+    SOFTMAX_ROWS,
+    WORK_SOFTMAX,
+)
+from discreet.defaults.early_stopping import early_stopped
+from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
+from discreet.losses import Logistic, Softmax
+from discreet.mechanisms.batches import rows_of_a_step
+from discreet.problem import Plan, norm_guess_of
+from discreet.regularizers import Zero
+
+SCARCE, FEW, SOME, MANY, PLENTY = REGIONS
+
+
+class Rule:
+    """One way to plan, for some problems and some regions of the axis."""
+
+    regions: ClassVar[tuple[object, ...]] = REGIONS
+    why: ClassVar[str]
+
+    def applies(self, case: Case) -> bool:
+        """Return whether the rule is for this case, by public facts alone."""
+        raise NotImplementedError
+
+    def plan(self, case: Case) -> Plan | None:
+        """Return the plan, or None if another rule does better after all."""
+        raise NotImplementedError
+
+
+class EarlyStopping(Rule):
+    """Noisy descent on capped gradients, stopped early, for logistic regression."""
+
+    regions = REGIONS[:-1]
+    why = "early stopping of a descent on capped gradients fits the least noise"
+
+    def applies(self, case: Case) -> bool:
+        return case.unhindered and case.budget.delta > 0 and case.problem.loss == Logistic()
+
+    def plan(self, case: Case) -> Plan:
+        surrogate = capped(case)
+        return case.planned(early_stopped(case, surrogate), surrogate)
+
+
+class TwoRuns(Rule):
+    """Objective perturbation about the weights of a first run, for logistic regression."""
+
+    regions = (PLENTY,)
+    why = "the ridge of one run would shrink good weights by more than the noise moves them"
+
+    def applies(self, case: Case) -> bool:
+        """Return whether the ridge that privacy needs pulls about as hard as the noise does."""
+        problem, budget = case.problem, case.budget
+        if not (case.unhindered and budget.delta > 0 and problem.loss == Logistic()):
+            return False
+        mode = best_mode(problem.terms, problem.neighbours)
+        try:
+            needed, scale = default_strength(
+                problem.terms, mode, budget.epsilon, budget.delta, problem.neighbours, 1
+            )
+        except BudgetTooSmall:
+            return False
+        noise = math.sqrt(mean_squared_noise("gaussian", scale, problem.dimension))
+        pull = needed * norm_guess_of(problem, case.asked.norm_guess)
+        # A ridge beyond what privacy needs is asked for to shrink weights to zero.
+        return pull >= PULL * noise and (case.asked.strength or 0.0) <= needed
+
+    def plan(self, case: Case) -> Plan | None:
+        try:
+            return case.planned(RecentredPerturbation(**case.asked.parameters))
+        except BudgetTooSmall:
+            return None
+
+
+class CappedPerturbation(Rule):
+    """Objective perturbation of capped gradients, for logistic regression without a delta."""
+
+    regions = REGIONS[:-1]
+    why = "capped gradients need less noise"
+
+    def applies(self, case: Case) -> bool:
+        return case.unhindered and case.budget.delta == 0 and case.problem.loss == Logistic()
+
+    def plan(self, case: Case) -> Plan | None:
+        algorithm = ObjectivePerturbation(**case.asked.parameters)
+        plan = case.planned(algorithm, capped(case, perturbed=True))
+        plain = algorithm.plan(case.problem, case.budget)
+        assert isinstance(plan, ObjectivePerturbationPlan)
+        return plan if plan.scale <= NOISE_SAVED * plain.scale else None
+
+
+class SoftmaxDescent(Rule):
+    """Noisy descent with momentum for softmax regression.
+
+    Objective perturbation of softmax pays for a slope up to ``sqrt(2)`` and for a curvature of
+    rank K - 1. Noisy gradient sums are clipped at slope 1, which few rows exceed, and descent
+    stopped early leaves weak directions alone at less bias than a ridge. Once every usual
+    direction stands out from noise, clipped rows bias it, and one solve is faster.
+    """
+
+    why = "noise blurs the usual directions of the data, and descent leaves weak ones alone"
+
+    def applies(self, case: Case) -> bool:
+        rows = case.rows_per_noise / math.sqrt(case.problem.dimension)
+        softmax = isinstance(case.problem.loss, Softmax) and case.budget.delta > 0
+        return case.unhindered and softmax and rows <= SOFTMAX_ROWS
+
+    def plan(self, case: Case) -> Plan:
+        problem, n = case.problem, case.problem.n_rows
+        assert n is not None
+        algorithm = NoisyGradient(sampler="full", rule="heavy-ball", **case.asked.parameters)
+        plan = algorithm.plan(problem, case.budget)
+        work = n * problem.dimension * plan.rule.steps(plan.usual_facts)
+        rate = max(WORK_SOFTMAX / work, LEAST_RATE_SOFTMAX)
+        return case.planned(replace(algorithm, **rows_of_a_step(rate, n)))
+
+
+class RegressionDescent(Rule):
+    """Noisy descent with momentum for regression with mid-sized data.
+
+    Objective perturbation needs a ridge in proportion to its noise, which pulls all weights to
+    zero, strong directions of the data and weak ones alike. Descent that stops where noise
+    becomes visible leaves only the weak ones alone. With scarce rows a ridge is the safer guess;
+    with many its ridge vanishes, while descent still stops somewhere.
+    """
+
+    regions = (FEW, SOME)
+    why = "descent shrinks weak directions of mid-sized data only, a ridge all of them"
+
+    def applies(self, case: Case) -> bool:
+        problem = case.problem
+        if not case.unhindered or case.budget.delta == 0 or problem.loss.target != "real":
+            return False
+        try:
+            terms = problem.terms
+        except MissingBound:
+            return False
+        everywhere = problem.loss.regularity(label=problem.bounding.label_bound, reach=math.inf)
+        # Clipped further out than labels range, squares are better left to second moments.
+        clipped = terms.lipschitz <= problem.bounds.weight * problem.row_norm * (1 + 1e-9)
+        return math.isfinite(terms.smoothness) and (clipped or math.isfinite(everywhere.lipschitz))
+
+    def plan(self, case: Case) -> Plan:
+        return case.planned(NoisyGradient(**case.asked.parameters))
+
+
+class SmallestBound(Rule):
+    """The algorithm with the smallest bound on its error, for everything else.
+
+    At the same strength and budget objective and output perturbation put noise of the same size
+    on the weights, but the curvature of the data damps the noise inside the objective and not the
+    noise on the output. So output perturbation serves only where objective perturbation cannot.
+    The bounds of exponential sampling are nearly attained on any data, those of objective
+    perturbation on data without curvature only. So sampling is weighed for pure privacy, and
+    where objective perturbation cannot serve. Second moments serve squares with a ridge at most.
+    """
+
+    why = "it has the smallest bound on its error"
+
+    def applies(self, case: Case) -> bool:
+        return True
+
+    def plan(self, case: Case) -> Plan:
+        plans: list[Plan] = []
+        refusals: list[Exception] = []
+        for kind in (ObjectivePerturbation, NoisyGradient, OutputPerturbation):
+            if kind is OutputPerturbation and not refusals:
+                continue
+            try:
+                plans.append(_comparable(case, kind))
+            except (Incompatible, BudgetTooSmall) as refusal:
+                refusals.append(refusal)
+            except MissingBound:
+                if kind is not NoisyGradient:
+                    raise
+        pure_corner = case.budget.delta == 0.0 and bool(refusals)
+        pure_corner &= case.problem.dimension <= SAMPLED_WEIGHTS
+        ridge_alone = isinstance(case.problem.regularizer.kernel, Zero)
+        for other in (SufficientStatistics, ExponentialSampling):
+            if other is ExponentialSampling and not (pure_corner or not plans):
+                continue
+            if other is SufficientStatistics and not ridge_alone:
+                continue
+            try:
+                plans.append(_comparable(case, other))
+            except (Incompatible, BudgetTooSmall, MissingBound) as refusal:
+                refusals.append(refusal)
+        if not plans:
+            raise refusals[0]
+        return min(plans, key=lambda plan: plan.expected_excess)
+
+
+def _comparable(case: Case, kind: type) -> Plan:
+    """Return the plan of an algorithm, with a bound where it has a rule with one."""
+    plan = case.planned(kind(**case.asked.parameters))
+    if isinstance(plan, NoisyGradientPlan) and plan.rule.name == HeavyBall.name:
+        # No bound is known with momentum.
+        return case.planned(NoisyGradient(rule="smooth", **case.asked.parameters))
+    return plan
+
+
+RULES: tuple[Rule, ...] = (
+    EarlyStopping(),
+    TwoRuns(),
+    CappedPerturbation(),
+    SoftmaxDescent(),
+    RegressionDescent(),
+    SmallestBound(),
+)
+"""All rules; the last one is for every case."""
