@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.base import is_classifier
 
 from discreet.accounting import Guarantee
+from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidData
 from discreet.problem import ASSUMED
 
@@ -23,9 +24,6 @@ ALWAYS_ASSUMED = (*ASSUMED, SCHEMA_PUBLIC)
 
 ACCURACY_FIRST = "accuracy-first: "
 """How the algorithm of a model begins whose cost was known after the run only."""
-
-BELOW_BUDGET = ("bst14", "ftrl")
-"""Algorithms whose claim may be below the budget: they state what their noise costs."""
 
 
 def check_claim(model: Any) -> None:
@@ -87,8 +85,14 @@ def _check_cost(model: Any, claim: Guarantee) -> None:
     budget, stated = (model.epsilon, getattr(model, "delta", 0.0)), (claim.epsilon, claim.delta)
     whole = all(math.isclose(s, b, rel_tol=1e-9) for s, b in zip(stated, budget, strict=True))
     less = all(s <= b for s, b in zip(stated, budget, strict=True))
-    if not (whole or (less and model.algorithm_.startswith(BELOW_BUDGET))):
+    if not (whole or (less and _may_claim_less(model))):
         raise InvalidData(
             "The guarantee is not the one of the model's epsilon and delta. Set both to what the "
             "model was fitted with."
         )
+
+
+def _may_claim_less(model: Any) -> bool:
+    """Return whether the model's algorithm states what its noise costs, and not the budget."""
+    kinds = (ALGORITHMS.get(model.algorithm_), getattr(model, "algorithm", None))
+    return any(getattr(kind, "may_claim_less", False) for kind in kinds)

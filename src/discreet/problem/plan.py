@@ -86,7 +86,14 @@ def checked(run: Run) -> Run:
 
 
 class Algorithm(Protocol):
-    """Public hyperparameters and the rule that turns a budget into a plan."""
+    """Public hyperparameters and the rule that turns a budget into a plan.
+
+    A class may also declare, each False unless it says so:
+
+    - ``needs_delta``: it cannot do without a delta;
+    - ``needs_quadratic``: it is for the squared loss only;
+    - ``may_claim_less``: its guarantee states what its noise costs, which may be below the budget.
+    """
 
     name: ClassVar[str]
 
@@ -100,7 +107,8 @@ def calibrate(part: Any) -> None:
             calibrate(item)
     if isinstance(part, Problem):
         part = part.bounding
-    if not type(part).__module__.startswith("discreet.") or not hasattr(part, "__dict__"):
+    foreign = not (type(part).__module__.startswith("discreet.") or is_dataclass(part))
+    if foreign or isinstance(part, type) or not hasattr(part, "__dict__"):
         return
     for kind in type(part).__mro__:
         for name, value in vars(kind).items():

@@ -40,7 +40,6 @@ from discreet.problem import (
     promise,
     sealed,
 )
-from discreet.sets import AllSpace, Simplex
 
 
 class Entropy:
@@ -140,11 +139,12 @@ class MirrorDescent:
         if problem.regularizer.value(np.ones(problem.shape)) != 0:
             raise Incompatible("mirror-descent takes no penalty; use noisy-gradient.")
         geometry: Entropy | PNorm
-        if isinstance(problem.constraint, Simplex):
+        axes = problem.constraint.axis_vertices
+        if axes is not None and not axes.signed:
             if self.power is not None:
                 raise Incompatible("On a simplex the geometry is entropy; leave power out.")
-            geometry = Entropy(problem.constraint.total)
-        elif isinstance(problem.constraint, AllSpace):
+            geometry = Entropy(axes.size)
+        elif problem.constraint.whole_space:
             usual = 1 + 1 / max(1.0, math.log(problem.dimension))
             geometry = PNorm(usual if self.power is None else self.power)
         else:
