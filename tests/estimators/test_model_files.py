@@ -31,7 +31,7 @@ from discreet.algorithms.stream.ftrl import ONE_PASS
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.claims import LABELS_PUBLIC
-from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _kind, _plain
+from discreet.estimators.persistence import DAMAGED, Portable, _kind, _parameter, _plain
 from discreet.files.checksums import seal
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS

@@ -166,7 +166,7 @@ class Talkative(Spoilt):
     [
         (Generous, "claims|bears"),
         (Forgetful, "assumptions|claims"),
-        (Late, "calibrated when made"),
+        (Late, "calibrated when it is made"),
         (Unseeded, "seed repeats"),
         (Talkative, "nothing else"),
     ],

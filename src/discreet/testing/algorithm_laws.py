@@ -203,7 +203,7 @@ def protection_is_a_burden(case: Case) -> None:
 def run_warns_of_no_row(case: Case) -> None:
     """A column that one row alone fills, with almost nothing, does not show in warnings."""
     for cell in (1e-160, 1e-320):
-        X = np.random.default_rng(0).normal(size=case.data.X.shape)
+        X = np.random.default_rng(0).normal(size=(case.data.n_rows, case.data.n_features))
         X[:, -1] = 0.0
         X[0, -1] = cell
         with warnings.catch_warnings():
@@ -215,9 +215,9 @@ def run_warns_of_no_row(case: Case) -> None:
 
 
 ALGORITHM_LAWS: tuple[Law, ...] = (
+    needs_are_declared,
     plan_needs_no_data,
     event_bears_the_claim,
-    needs_are_declared,
     run_releases_weights_and_guarantee,
     everything_exists_before_the_run,
     assumptions_are_repeated,

@@ -51,7 +51,10 @@ def is_bounded(constraint: ConvexSet) -> bool:
 
 def extreme_points(constraint: ConvexSet, n: int = 100) -> Array:
     """Return points of a bounded set that lie furthest in some direction, one a row."""
-    return np.array([constraint.minimize_linear(g).ravel() for g in cloud(constraint, n, seed=4)])
+    size = shape(constraint)
+    axes = [sign * e.reshape(size) for e in np.eye(math.prod(size)) for sign in (1.0, -1.0)]
+    ways = [*cloud(constraint, n, seed=4), *axes]
+    return np.array([constraint.minimize_linear(g).ravel() for g in ways])
 
 
 def is_projection(constraint: ConvexSet, w: Array, v: Array) -> bool:
@@ -221,9 +224,8 @@ def axis_vertices_are_the_vertices(constraint: ConvexSet) -> None:
 def interior_is_where_it_says(constraint: ConvexSet) -> None:
     """``has_interior`` tells whether points of a bounded set fill its space."""
     if is_bounded(constraint):
-        extreme = extreme_points(constraint, 4 * math.prod(shape(constraint)))
+        extreme = extreme_points(constraint)
         middle = extreme.mean(axis=0)
-        extreme = np.vstack([extreme, middle + 0.0 * extreme[:1]])
         rank = int(np.linalg.matrix_rank(extreme - middle, tol=1e-9))
         full = rank == extreme.shape[1]
         agree = full == constraint.has_interior(shape(constraint))
