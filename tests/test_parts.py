@@ -18,7 +18,7 @@ from discreet.algorithms import ALGORITHMS, ExponentialSampling, FrankWolfe, Out
 from discreet.algorithms.sampling.sensitivity import row_range
 from discreet.cli.main import main
 from discreet.data import ArraySource
-from discreet.errors import Incompatible, InvalidParameter
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.estimators import load
 from discreet.losses import LOSSES, Clipped, Loss
 from discreet.noise import Seeded
@@ -158,7 +158,7 @@ def test_a_file_with_parts_of_a_package_that_is_gone_says_so(
     for path in [p for p in sys.path if p.endswith("elsewhere")]:
         sys.path.remove(path)
     forget()
-    with pytest.raises(InvalidParameter, match=r"needs the part 'Robust', .* Install the package"):
+    with pytest.raises(InvalidData, match=r"needs the part 'Robust', .* Install the package"):
         load(tmp_path / "model.json")
     # Nor is a part saved that could not be read back.
     with pytest.raises(InvalidParameter, match="Register it as an entry point"):

@@ -59,6 +59,7 @@ class OneShot:
 
     Examples
     --------
+    >>> from discreet.losses import Squared
     >>> from discreet.problem import Problem
     >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),

@@ -56,7 +56,7 @@ BROKEN = (ValueError, RecursionError, MemoryError)
 """What a text that is no JSON, or a hostile one, leads to when it is read."""
 
 
-class UnknownPart(InvalidParameter):
+class UnknownPart(InvalidData):
     """A file names a part that nothing installed provides."""
 
 

@@ -121,6 +121,7 @@ def calibrate(part: Any) -> None:
 class CalibratedPlan:
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
+    >>> from discreet.bounds import Bounds
     >>> from discreet.algorithms import ObjectivePerturbation
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),

@@ -22,12 +22,12 @@ Law = Callable[[Loss], None]
 def labels(loss: Loss, n: int, rng: np.random.Generator) -> Array:
     """Draw labels of the kind the loss declares, extreme ones included, without attachments."""
     if loss.target == "sign":
-        return rng.choice([-1.0, 1.0], n)
+        return np.asarray(rng.choice([-1.0, 1.0], n))
     if loss.target == "index":
         return rng.integers(0, loss.outputs, n).astype(float)
     if loss.target == "vector":
         y = rng.normal(size=(n, loss.outputs)) * rng.choice([0.1, 1.0, 10.0], n)[:, None]
-        return y * np.minimum(1.0, LABEL / np.linalg.norm(y, axis=1))[:, None]
+        return np.asarray(y * np.minimum(1.0, LABEL / np.linalg.norm(y, axis=1))[:, None])
     y = np.where(rng.random(n) < 0.3, rng.uniform(-LABEL, LABEL, n), 0.3)
     y = np.where(rng.random(n) < 0.4, rng.choice([-LABEL, LABEL, 0.0], n), y)
     return np.abs(y) if loss.target == "count" else y
@@ -43,7 +43,7 @@ def points(loss: Loss, n: int, rng: np.random.Generator) -> Array:
     if loss.outputs == 1:
         return np.where(rng.random(n) < 0.5, rng.uniform(-REACH, REACH, n), rng.uniform(-2, 2, n))
     z = rng.normal(size=(n, loss.outputs)) * rng.choice([0.01, 1.0, 10.0], n)[:, None]
-    return z * np.minimum(1.0, REACH / np.linalg.norm(z, axis=1))[:, None]
+    return np.asarray(z * np.minimum(1.0, REACH / np.linalg.norm(z, axis=1))[:, None])
 
 
 def sample(loss: Loss, n: int = 4000, seed: int = 0) -> tuple[Array, Array]:
@@ -55,7 +55,8 @@ def sample(loss: Loss, n: int = 4000, seed: int = 0) -> tuple[Array, Array]:
 def directions(z: Array) -> Array:
     """Draw unit directions shaped like the predictions."""
     d = np.random.default_rng(1).normal(size=z.shape)
-    return np.sign(d) if z.ndim == 1 else d / np.linalg.norm(d, axis=1, keepdims=True)
+    size = np.abs(d) if d.ndim == 1 else np.sqrt(np.sum(d * d, axis=1, keepdims=True))
+    return np.asarray(d / size, dtype=np.float64)
 
 
 def top_eigenvalue(curvature: Array) -> Array:

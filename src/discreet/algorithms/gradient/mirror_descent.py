@@ -117,6 +117,7 @@ class MirrorDescent:
 
     Examples
     --------
+    >>> from discreet.sets import Simplex
     >>> from discreet.losses import Logistic
     >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),

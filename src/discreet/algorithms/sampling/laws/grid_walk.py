@@ -68,6 +68,7 @@ class GridWalk:
 
     Examples
     --------
+    >>> from discreet.sets import Box
     >>> from discreet.noise import Seeded
     >>> from discreet.algorithms.sampling.laws import Region
     >>> target = Target(Region.of(Box(), (1,)), lambda w: (abs(w[0]), np.sign(w)), 1e-6)

@@ -47,6 +47,7 @@ class Region:
 
     Examples
     --------
+    >>> from discreet.sets import L2Ball
     >>> region = Region.of(L2Ball(radius=1.0), (2,), bits=2)
     >>> region.points(np.array([[0, 0], [2, 2]])).tolist()
     [[-1.0, -1.0], [0.0, 0.0]]
