@@ -165,6 +165,18 @@ def test_a_file_with_parts_of_a_package_that_is_gone_says_so(
         model.save(tmp_path / "again.json")
 
 
+def test_a_file_with_parts_of_a_package_that_is_broken_names_it(
+    install: Install, tmp_path: Path
+) -> None:
+    install()
+    model = PrivateSGDRegressor(loss=LOSSES["robust"], bounds=REAL, random_state=0)
+    model.fit(X, X.ravel() / 2).save(tmp_path / "model.json")
+    (tmp_path / "elsewhere" / "elsewhere.py").write_text("import nothing_of_that_name")
+    forget()
+    with pytest.raises(Incompatible, match=r"elsewhere: .*ModuleNotFoundError"):
+        load(tmp_path / "model.json")
+
+
 def test_an_algorithm_of_a_package_is_used_by_name(install: Install, tmp_path: Path) -> None:
     install()
     y = (X.ravel() > 0).astype(int)

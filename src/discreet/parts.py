@@ -15,6 +15,10 @@ from typing import Any, ClassVar, TypeVar
 from discreet.errors import Incompatible
 
 
+class BrokenPart(Incompatible):
+    """A package registers a part that cannot be used."""
+
+
 class Part(ABC):  # noqa: B024
     """A part whose facts are its own: a subclass declares them anew or has none.
 
@@ -90,16 +94,16 @@ class Table(Mapping[str, Named]):
         packages = ", ".join(sorted({point.dist.name if point.dist else "?" for point in points}))
         says = f"{packages}: {name!r} of {self.group!r}"
         if len(points) > 1:
-            raise Incompatible(f"{says} is registered more than once. Uninstall all but one.")
+            raise BrokenPart(f"{says} is registered more than once. Uninstall all but one.")
         try:
             part = points[0].load()
         except Exception as error:  # whatever a foreign module raises
-            raise Incompatible(
+            raise BrokenPart(
                 f"{says} cannot be imported ({type(error).__name__}: {error}). Mend that package "
                 "or uninstall it."
             ) from error
         if not self._fits(part) or part.name != name:
-            raise Incompatible(
+            raise BrokenPart(
                 f"{says} is not such a part, or calls itself otherwise. An entry point names a "
                 "part by its own name: an instance for losses, sets and regularizers, and a class "
                 "for algorithms. Mend that package or uninstall it."

@@ -35,6 +35,7 @@ from discreet.estimators.parameters import Configured
 from discreet.files.checksums import is_sealed, parse, seal
 from discreet.files.writing import write_text
 from discreet.losses import LOSSES, Clipped
+from discreet.parts import BrokenPart
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS
 
@@ -187,7 +188,7 @@ class Portable(Seedless):
             kind = MODELS.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
                 return kind._restored(content)
-        except UnknownPart:
+        except (UnknownPart, BrokenPart):
             raise
         except (*BROKEN, ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise InvalidData(DAMAGED) from error

@@ -88,7 +88,7 @@ def _merged(sets: tuple[ConvexSet, ...]) -> tuple[ConvexSet, ...]:
     """Replace sets of one kind by their intersection, and put a box last."""
     parts: list[ConvexSet] = []
     for one in sets:
-        for new in getattr(one, "parts", (one,)):
+        for new in one.parts if isinstance(one, Intersection) else (one,):
             for i, old in enumerate(parts):
                 both = _pair_merged(old, new)
                 if both is not None:

@@ -56,12 +56,12 @@ def directions(z: Array) -> Array:
     """Draw unit directions shaped like the predictions."""
     d = np.random.default_rng(1).normal(size=z.shape)
     size = np.abs(d) if d.ndim == 1 else np.sqrt(np.sum(d * d, axis=1, keepdims=True))
-    return np.asarray(d / size, dtype=np.float64)
+    return np.asarray(d / size)
 
 
 def top_eigenvalue(curvature: Array) -> Array:
     """Return the largest eigenvalue of each row's curvature."""
-    return curvature if curvature.ndim == 1 else np.linalg.eigvalsh(curvature)[:, -1]
+    return curvature if curvature.ndim == 1 else np.asarray(np.linalg.eigvalsh(curvature)[:, -1])
 
 
 def trace(curvature: Array) -> Array:
