@@ -33,12 +33,9 @@ from discreet.losses import (
 )
 from discreet.losses.base import Regularity, scalar_regularity
 from discreet.testing import LOSS_LAWS, check_loss
-from discreet.testing.loss_laws import (
+from discreet.testing.loss_draws import (
     LABEL,
     REACH,
-    Law,
-    changes_sign,
-    has_logistic_structure,
     labels,
     lengths,
     points,
@@ -46,6 +43,7 @@ from discreet.testing.loss_laws import (
     top_eigenvalue,
     trace,
 )
+from discreet.testing.loss_laws import Law, changes_sign, has_logistic_structure
 
 
 def can_be_clipped(loss: Loss) -> bool:
