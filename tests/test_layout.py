@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import discreet
+from discreet.losses import LOSSES
+from discreet.regularizers import REGULARIZERS
+from discreet.sets import SETS
 
 SOURCE = Path(discreet.__file__).parent
 
@@ -14,6 +17,7 @@ ROOMS = (
     "errors",
     "checks",
     "bounds",
+    "parts",
     "files",
     "accounting",
     "ledger",
@@ -26,6 +30,7 @@ ROOMS = (
     "solvers",
     "mechanisms",
     "algorithms",
+    "testing",
     "adaptive",
     "defaults",
     "lab",
@@ -120,3 +125,19 @@ def test_no_cycle_of_imports() -> None:
 
     for node in edges:
         visit(node, ())
+
+
+def test_no_code_asks_for_a_particular_part() -> None:
+    """Facts are asked for instead, so that parts of others are served alike; see Part."""
+    tables = (LOSSES, SETS, REGULARIZERS)
+    parts = {type(part).__name__ for table in tables for part in table.own} | {"Clipped"}
+    asked = [
+        (".".join(module(path)), name.id)
+        for path in FILES
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("isinstance", "type")
+        for name in ast.walk(call)
+        if isinstance(name, ast.Name) and name.id in parts
+    ]
+    # A set may know its own kind.
+    assert asked == [("sets.box", "Box"), ("sets.intersection", "Intersection")]

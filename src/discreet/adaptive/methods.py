@@ -16,10 +16,8 @@ from discreet.adaptive.paths import OutputPath, StatisticsPath
 from discreet.adaptive.query import Query
 from discreet.adaptive.task import Task
 from discreet.adaptive.threshold_stop import ThresholdStop, split_task
-from discreet.algorithms.sampling import inner_loss
 from discreet.checks import between, one_of, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
-from discreet.losses import Squared
 
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
 
@@ -136,7 +134,7 @@ def idle_error(task: Task, metric: str) -> float:
     """
     if metric == "error-rate":
         return 0.5
-    loss, label = inner_loss(task.problem.loss), task.problem.bounding.label_bound
+    loss, label = task.problem.loss.inner, task.problem.bounding.label_bound
     return float(loss.value(np.zeros(2), np.array([-label, label])).max())
 
 
@@ -163,7 +161,7 @@ def _untested(
         for spare in {0.0} if rule == "theory" else {0.0, delta}:
             plans.append(OneShot(task=task, target=target, failure=failure, delta=spare, rule=rule))
     certificate: Certificate | None = None
-    if method == "certificate" or (method == "auto" and isinstance(task.problem.loss, Squared)):
+    if method == "certificate" or (method == "auto" and task.problem.loss.quadratic):
         certificate = Certificate(task=task, target=target, failure=failure, max_epsilon=cap)
         if certificate.enough <= cap:
             plans.append(certificate)
@@ -179,7 +177,7 @@ def _untested(
     if certificate is not None and certificate.path.levels:  # refuses a cap below every level
         return certificate  # the data may still allow a stop before the cap
     other = "use method='noise-reduction'"
-    if isinstance(task.problem.loss, Squared):
+    if task.problem.loss.quadratic:
         other = "leave method out"
     least = min(plan.reserved[0] for plan in plans)
     raise BudgetTooSmall(
@@ -192,7 +190,7 @@ def _untested(
 def _path(
     task: Task, levels: tuple[float, ...], noise: str | None, delta: float
 ) -> StatisticsPath | OutputPath:
-    kind = StatisticsPath if isinstance(task.problem.loss, Squared) else OutputPath
+    kind = StatisticsPath if task.problem.loss.quadratic else OutputPath
     law: Any = "laplace" if noise is None else noise
     return kind(task=task, levels=levels, noise=law, delta=delta if law == "brownian" else 0.0)
 

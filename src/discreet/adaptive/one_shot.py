@@ -29,7 +29,6 @@ from discreet.algorithms import OutputPerturbation, SufficientStatistics
 from discreet.algorithms.perturbation import SecondMoments
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, positive
 from discreet.data import Source
-from discreet.losses import Squared
 from discreet.mechanisms.release_noise import Kind
 from discreet.noise import Randomness
 from discreet.problem import Plan, checked
@@ -60,6 +59,7 @@ class OneShot:
 
     Examples
     --------
+    >>> from discreet.losses import Squared
     >>> from discreet.problem import Problem
     >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
@@ -83,7 +83,7 @@ class OneShot:
 
     @property
     def _squared(self) -> bool:
-        return isinstance(self.task.problem.loss, Squared)
+        return self.task.problem.loss.quadratic
 
     @property
     def _kind(self) -> Kind:

@@ -14,7 +14,6 @@ from discreet.bounds import Array
 from discreet.checks import one_of, positive
 from discreet.data import Rows
 from discreet.errors import Incompatible
-from discreet.losses import Squared
 from discreet.problem import solver_error
 
 SIZE_KNOWN = "there are no more rows than the declared largest number"
@@ -62,7 +61,7 @@ class Query:
         """Range of what one row of weight 1 contributes."""
         if self.metric == "error-rate":
             return 0.0, 1.0
-        if self.metric == "loss" and isinstance(self.task.problem.loss, Squared):
+        if self.metric == "loss" and self.task.problem.loss.quadratic:
             # Clipped predictions are off by at most the label range, whatever the weights.
             return 0.0, 2.0 * self.task.problem.bounding.label_bound**2
         return self.task.loss_range
@@ -93,7 +92,7 @@ class Query:
             best = task.value(rows, task.minimiser(rows, self.tolerance))
             return lambda w: task.value(rows, w) - best
         mass = float(rows.weight.sum())
-        if self.metric == "loss" and isinstance(task.problem.loss, Squared):
+        if self.metric == "loss" and task.problem.loss.quadratic:
             limit = task.problem.bounding.label_bound
             return lambda w: _clipped_loss(rows, w, limit) - self.target * mass
         if self.metric == "loss":

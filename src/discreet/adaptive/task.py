@@ -7,26 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import lambertw
 
 from discreet.bounds import Array
 from discreet.checks import integer, positive
 from discreet.data import Rows, gamma
 from discreet.errors import Incompatible, MissingBound
-from discreet.losses import (
-    Huber,
-    HuberisedHinge,
-    Logistic,
-    SmoothedQuantile,
-    Squared,
-)
+from discreet.losses import LOSSES, Loss
 from discreet.problem import Problem
-from discreet.regularizers import Zero
-from discreet.sets import AllSpace, L2Ball
+from discreet.sets import L2Ball
 from discreet.solvers.minimize import minimise
-
-_LOSSES = (Squared, Logistic, HuberisedHinge, Huber, SmoothedQuantile)
-_LOGISTIC = float(lambertw(math.exp(-1.0)).real)  # sup of -m f'(m) for the logistic loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +41,7 @@ class Task:
     Examples
     --------
     >>> from discreet.bounds import Bounds
+    >>> from discreet.losses import Squared
     >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
     ...                   n_features=38, n_rows=100_000)
     >>> round(Task(problem=problem, strength=500.0).radius, 6)
@@ -72,13 +62,13 @@ class Task:
                 "Pass n_rows=..., a number the rows are not below."
             )
         # privacy: the ball and the range of losses below are wrong for losses that fall below 0
-        if not isinstance(problem.loss, _LOSSES):
-            known = ", ".join(loss.name for loss in _LOSSES)
+        if not _is_known(problem.loss):
+            known = ", ".join(loss.name for loss in LOSSES.own if _is_known(loss))
             raise Incompatible(
                 f"Accuracy targets need a smooth loss of one output that is never negative; "
                 f"{problem.loss.name!r} is not known to be one. Known are {known}."
             )
-        if not (isinstance(problem.regularizer, Zero) and isinstance(problem.constraint, AllSpace)):
+        if not (problem.regularizer.zero and problem.constraint.whole_space):
             raise Incompatible(
                 "Accuracy targets are worked out for ridge penalties without a constraint. "
                 "Use a logistic, Huber or ridge regression, without regularizer and constraint."
@@ -109,10 +99,10 @@ class Task:
         """Radius of the ball."""
         label, per_strength = self.problem.bounding.label_bound, self.most * self.weight
         per_strength /= self.strength
-        if isinstance(self.problem.loss, Squared):
+        if self.problem.loss.quadratic:
             return 0.5 * label * math.sqrt(per_strength)
-        if isinstance(self.problem.loss, Logistic):
-            return math.sqrt(_LOGISTIC * per_strength)
+        if self.problem.loss.pull is not None:
+            return math.sqrt(self.problem.loss.pull * per_strength)
         return math.sqrt(2 * self._start * per_strength)
 
     @property
@@ -125,11 +115,12 @@ class Task:
     def loss_range(self) -> tuple[float, float]:
         """Range of the loss of one row of weight 1 over the ball."""
         reach, loss = self.radius * self.problem.row_norm, self.problem.loss
-        if isinstance(loss, Logistic):
-            # privacy: the upper end exceeds the width, and it is what an absolute target needs
-            return math.log1p(math.exp(-reach)), _softplus(reach)
-        if isinstance(loss, Squared):
+        if loss.quadratic:
             return 0.0, (reach + self.problem.bounding.label_bound) ** 2 / 2
+        if loss.target == "sign" and loss.regularity(label=1.0, reach=reach).one_signed:
+            # privacy: the upper end exceeds the width, and it is what an absolute target needs
+            ends = loss.value(np.array([-reach, reach] * 2), np.repeat([-1.0, 1.0], 2))
+            return float(ends.min()), float(ends.max())
         return 0.0, self._start + self.lipschitz / self.weight * self.radius
 
     @cached_property
@@ -175,5 +166,12 @@ class Task:
         )
 
 
-def _softplus(x: float) -> float:
-    return x + math.log1p(math.exp(-x))
+def _is_known(loss: Loss) -> bool:
+    """Return whether a loss declares what the ball and the range above rest on."""
+    labels = loss.target == "sign" or (loss.target == "real" and loss.range_at_extreme_labels)
+    return (
+        labels
+        and loss.proved_convex
+        and loss.nonnegative
+        and math.isfinite(loss.regularity(label=1.0, reach=1.0).smoothness)
+    )

@@ -16,25 +16,30 @@ from discreet.algorithms.purification import Purification
 from discreet.algorithms.sampling import ExponentialSampling, Localization
 from discreet.algorithms.stream import FTRL
 from discreet.algorithms.support import SupportSelection
+from discreet.parts import Table
 from discreet.problem import Algorithm
 
-ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
-    ObjectivePerturbation.name: ObjectivePerturbation,
-    RecentredPerturbation.name: RecentredPerturbation,
-    OutputPerturbation.name: OutputPerturbation,
-    BoltOn.name: BoltOn,
-    SufficientStatistics.name: SufficientStatistics,
-    FrankWolfe.name: FrankWolfe,
-    SupportSelection.name: SupportSelection,
-    NoisyGradient.name: NoisyGradient,
-    MirrorDescent.name: MirrorDescent,
-    NoisyNewton.name: NoisyNewton,
-    FTRL.name: FTRL,
-    ExponentialSampling.name: ExponentialSampling,
-    Localization.name: Localization,
-    Purification.name: Purification,
-}
-"""Algorithms by name.
+ALGORITHMS = Table[Callable[..., Algorithm]](
+    "discreet.algorithms",
+    (
+        ObjectivePerturbation,
+        RecentredPerturbation,
+        OutputPerturbation,
+        BoltOn,
+        SufficientStatistics,
+        FrankWolfe,
+        SupportSelection,
+        NoisyGradient,
+        MirrorDescent,
+        NoisyNewton,
+        FTRL,
+        ExponentialSampling,
+        Localization,
+        Purification,
+    ),
+    lambda part: isinstance(part, type) and hasattr(part, "name") and hasattr(part, "plan"),
+)
+"""Algorithms by name, and those of installed packages.
 
 The n^2-step algorithm of :mod:`discreet.algorithms.gradient.bst14` is not listed: its noise
 is as printed in 2014, whatever the relation, and not calibrated to the budget.

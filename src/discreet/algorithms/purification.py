@@ -45,7 +45,7 @@ from discreet.problem import (
     promise,
     sealed,
 )
-from discreet.sets import AllSpace, L2Ball
+from discreet.sets import L2Ball
 
 INNER: dict[str, Callable[..., Algorithm]] = {
     kind.name: kind for kind in (NoisyGradient, ObjectivePerturbation, OutputPerturbation)
@@ -92,7 +92,7 @@ class Purification:
         kind = INNER[one_of("inner", self.inner, INNER)]
         share = between("share", self.share, 0.0, 1.0)
         guess = norm_guess_of(problem, self.norm_guess)
-        if isinstance(problem.constraint, AllSpace):
+        if problem.constraint.whole_space:
             problem = replace(problem, constraint=L2Ball(radius=guess))
         if not math.isfinite(problem.constraint.radius(problem.dimension)):
             raise Incompatible("Purification needs a bounded constraint set.")

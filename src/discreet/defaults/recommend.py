@@ -44,7 +44,7 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     asked = Asked() if asked is None else asked
     _check(problem, budget, asked)
     penalty = problem.regularizer
-    if isinstance(penalty.kernel, Zero) and penalty.strong_convexity == 0.0:
+    if penalty.kernel.zero and penalty.strong_convexity == 0.0:
         problem = replace(problem, regularizer=Zero())  # a penalty of zero is none
     if not isinstance(asked.algorithm, str):
         return Case(problem, budget, asked).planned(asked.algorithm)

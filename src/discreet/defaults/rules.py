@@ -34,10 +34,9 @@ from discreet.defaults.constants import (
 )
 from discreet.defaults.early_stopping import early_stopped
 from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
-from discreet.losses import Logistic, Softmax
+from discreet.losses import Logistic
 from discreet.mechanisms.batches import rows_of_a_step
 from discreet.problem import Plan, norm_guess_of
-from discreet.regularizers import Zero
 
 SCARCE, FEW, SOME, MANY, PLENTY = REGIONS
 
@@ -131,7 +130,8 @@ class SoftmaxDescent(Rule):
 
     def applies(self, case: Case) -> bool:
         rows = case.rows_per_noise / math.sqrt(case.problem.dimension)
-        softmax = isinstance(case.problem.loss, Softmax) and case.budget.delta > 0
+        softmax = case.problem.loss.probabilities and case.problem.loss.outputs > 1
+        softmax &= case.budget.delta > 0
         return case.unhindered and softmax and rows <= SOFTMAX_ROWS
 
     def plan(self, case: Case) -> Plan:
@@ -204,7 +204,7 @@ class SmallestBound(Rule):
                     raise
         pure_corner = case.budget.delta == 0.0 and bool(refusals)
         pure_corner &= case.problem.dimension <= SAMPLED_WEIGHTS
-        ridge_alone = isinstance(case.problem.regularizer.kernel, Zero)
+        ridge_alone = case.problem.regularizer.kernel.zero
         for other in (SufficientStatistics, ExponentialSampling):
             if other is ExponentialSampling and not (pure_corner or not plans):
                 continue

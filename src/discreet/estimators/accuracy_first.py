@@ -25,7 +25,6 @@ from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Seedless, whole
 from discreet.ledger import Ledger
-from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, sealed
 
@@ -233,9 +232,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     ) -> list[Task]:
         """Return what is asked for with one ridge or, the better first, with two."""
         problem = assuming(inner._problem(bounds, n_features, n_rows), *assumptions)
-        if isinstance(problem.loss, Clipped) and isinstance(problem.loss.loss, Squared):
+        if problem.loss.inner.quadratic:
             # Targets are about least squares itself; the ball bounds residuals instead.
-            problem = replace(problem, loss=problem.loss.loss)
+            problem = replace(problem, loss=problem.loss.inner)
         strengths = self._strengths(inner, problem)
         return [Task(problem=problem, strength=s, row_l1=self.row_l1) for s in strengths]
 

@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.base import is_classifier
 
 from discreet.accounting import Guarantee
+from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidData
 from discreet.problem import ASSUMED
 
@@ -26,9 +27,6 @@ ACCURACY_FIRST = "accuracy-first: "
 
 SEARCH = "best of a search: "
 """How the algorithm of a search's winner begins, which has the guarantee of the whole search."""
-
-BELOW_BUDGET = ("bst14", "ftrl")
-"""Algorithms whose claim may be below the budget: they state what their noise costs."""
 
 
 def check_claim(model: Any) -> None:
@@ -91,10 +89,15 @@ def _check_cost(model: Any, claim: Guarantee) -> None:
     whole = all(math.isclose(s, b, rel_tol=1e-9) for s, b in zip(stated, budget, strict=True))
     less = all(s <= b for s, b in zip(stated, budget, strict=True))
     more = all(s >= b for s, b in zip(stated, budget, strict=True))
-    less &= model.algorithm_.startswith(BELOW_BUDGET)
     more &= model.algorithm_.startswith(SEARCH)
-    if not (whole or less or more):
+    if not (whole or more or (less and _may_claim_less(model))):
         raise InvalidData(
             "The guarantee is not the one of the model's epsilon and delta. Set both to what the "
             "model was fitted with."
         )
+
+
+def _may_claim_less(model: Any) -> bool:
+    """Return whether the model's algorithm states what its noise costs, and not the budget."""
+    kinds = (ALGORITHMS.get(model.algorithm_), getattr(model, "algorithm", None))
+    return any(getattr(kind, "may_claim_less", False) for kind in kinds)

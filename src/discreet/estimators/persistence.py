@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, cast
 
@@ -34,6 +35,7 @@ from discreet.estimators.parameters import Configured
 from discreet.files.checksums import is_sealed, parse, seal
 from discreet.files.writing import write_text
 from discreet.losses import LOSSES, Clipped
+from discreet.parts import BrokenPart
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS
 
@@ -53,6 +55,11 @@ DEEPEST = 16
 
 BROKEN = (ValueError, RecursionError, MemoryError)
 """What a text that is no JSON, or a hostile one, leads to when it is read."""
+
+
+class UnknownPart(InvalidData):
+    """A file names a part that nothing installed provides."""
+
 
 MODELS: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
@@ -181,6 +188,8 @@ class Portable(Seedless):
             kind = MODELS.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
                 return kind._restored(content)
+        except (UnknownPart, BrokenPart):
+            raise
         except (*BROKEN, ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise InvalidData(DAMAGED) from error
         raise InvalidParameter(
@@ -292,17 +301,14 @@ def load(path: str | Path) -> Any:
     return Portable.from_dict(read_content(path))
 
 
-def _parts() -> dict[str, Any]:
-    """Every part that may stand in a model file, by class name."""
-    tables: tuple[Mapping[str, object], ...] = (SETS, REGULARIZERS, LOSSES)
-    parts = {type(part).__name__: type(part) for table in tables for part in table.values()}
-    return {
-        "Bounds": Bounds,
-        "Budget": Budget,
-        "Clipped": Clipped,
-        **parts,
-        **{kind.__name__: kind for kind in ALGORITHMS.values()},
-    }
+def _kind(name: str) -> Any:
+    """Return the part that may stand in a model file under a class name, or None."""
+    tables = (SETS, REGULARIZERS, LOSSES)
+    own = (type(part) for table in tables for part in table.own)
+    # Those of installed packages last, so that a broken one hinders only files that need it.
+    others = (type(part) for table in tables for part in table.values())
+    kinds = chain((Bounds, Budget, Clipped), own, ALGORITHMS.own, others, ALGORITHMS.values())
+    return next((kind for kind in kinds if kind.__name__ == name), None)
 
 
 def _plain(value: Any) -> Any:
@@ -321,7 +327,7 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
-    if is_dataclass(value) and _parts().get(type(value).__name__) is type(value):
+    if is_dataclass(value) and _kind(type(value).__name__) is type(value):
         held = {
             f.metadata.get("argument", f.name): _plain(getattr(value, f.name))
             for f in fields(value)
@@ -329,8 +335,9 @@ def _plain(value: Any) -> Any:
         }
         return {"part": type(value).__name__, **held}
     raise InvalidParameter(
-        f"A parameter of type {type(value).__name__} is not a part of this library, so it cannot "
-        "be saved as JSON. Pickle the model instead."
+        f"A parameter of type {type(value).__name__} is not a part of this library, nor registered "
+        "by an installed package, so it cannot be saved as JSON. Register it as an entry point, or "
+        "pickle the model instead."
     )
 
 
@@ -340,9 +347,12 @@ def _parameter(value: Any, depth: int = 0) -> Any:
         raise InvalidData("The values of this file are nested more deeply than any setting is.")
     if isinstance(value, dict) and "part" in value:
         held = {k: _parameter(v, depth + 1) for k, v in value.items() if k != "part"}
-        kind = _parts().get(value["part"])
+        kind = _kind(value["part"])
         if kind is None:
-            raise InvalidParameter("A part in this file is not one of this library.")
+            raise UnknownPart(
+                f"This file needs the part {str(value['part'])[:80]!r}, which neither this library "
+                "nor an installed package has. Install the package that registers it."
+            )
         return kind(**held)
     if isinstance(value, dict) and list(value) == ["infinite"]:
         return math.inf if value["infinite"] is True else -math.inf

@@ -30,10 +30,8 @@ from discreet.losses import (
     LOSSES,
     Absolute,
     EuclideanDistance,
-    Logistic,
     Loss,
     Quantile,
-    Softmax,
 )
 from discreet.problem import Plan, Problem
 from discreet.sets import L2Ball
@@ -54,14 +52,15 @@ _REST = PENALTIES + INTERCEPT + GUESS
 
 def _named(loss: str | Loss, targets: tuple[str, ...]) -> Loss:
     """Return a loss by name or as given, if its labels are of the right kind."""
+    found = LOSSES.get(loss) if isinstance(loss, str) else loss
+    if isinstance(found, Loss) and found.target in targets:
+        return found
     known = {name: value for name, value in LOSSES.items() if value.target in targets}
     if isinstance(loss, str):
-        return known[one_of("loss", loss, known)]
+        one_of("loss", loss, known)
     if not isinstance(loss, Loss):
         raise InvalidParameter(f"loss must be one of {sorted(known)}, or an instance of Loss.")
-    if loss.target not in targets:
-        raise Incompatible(f"{loss.name} has the wrong kind of labels. Use one of {sorted(known)}.")
-    return loss
+    raise Incompatible(f"{loss.name} has the wrong kind of labels. Use one of {sorted(known)}.")
 
 
 class _Stepped(Penalised):
@@ -114,10 +113,7 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         loss = _named(self.loss, ("sign", "index"))
         assert bounds.classes is not None
-        if not isinstance(loss, Softmax):
-            return loss
-        count = len(bounds.classes)
-        return Logistic() if count == 2 else Softmax(n_classes=count)
+        return loss.for_classes(len(bounds.classes))
 
     def _fits(self, n_classes: int) -> tuple[int, int]:
         return (n_classes, 1) if n_classes == 2 or self._is_joint() else (2, n_classes)
@@ -126,7 +122,8 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
         return _named(self.loss, ("sign", "index")).target == "index"
 
     def _tells_chances(self) -> bool:
-        return self.loss in ("logistic", "softmax") or isinstance(self.loss, Logistic | Softmax)
+        loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
+        return isinstance(loss, Loss) and loss.probabilities
 
     @available_where(_tells_chances)
     def predict_proba(self, X: Any) -> Array:

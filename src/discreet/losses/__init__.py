@@ -13,10 +13,11 @@ from discreet.losses.poisson import Poisson
 from discreet.losses.softmax import Softmax
 from discreet.losses.squared import Squared
 from discreet.losses.squared_vector import SquaredVector
+from discreet.parts import Table
 
-LOSSES: dict[str, Loss] = {
-    loss.name: loss
-    for loss in (
+LOSSES = Table[Loss](
+    "discreet.losses",
+    (
         Logistic(),
         HuberisedHinge(),
         Hinge(),
@@ -29,9 +30,10 @@ LOSSES: dict[str, Loss] = {
         Softmax(),
         EuclideanDistance(),
         SquaredVector(),
-    )
-}
-"""Every loss by name, with its default parameters."""
+    ),
+    lambda part: isinstance(part, Loss),
+)
+"""Every loss by name, with its default parameters, and those of installed packages."""
 
 __all__ = [
     "LOSSES",

@@ -33,6 +33,9 @@ class Absolute(Loss):
     """
 
     name: ClassVar[str] = "absolute"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     smoothed: ClassVar[str | None] = "huber"
     target: ClassVar[Target] = "real"
 

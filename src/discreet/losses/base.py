@@ -8,7 +8,7 @@ true for every admissible label and every real ``z`` within reach.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
@@ -20,6 +20,7 @@ from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses.scalar import ScalarSlope
+from discreet.parts import Part
 
 Target: TypeAlias = Literal["real", "sign", "index", "count", "vector"]
 
@@ -102,7 +103,7 @@ def crossing(level: Array, low: float | Array, high: float | Array, point: Array
     return np.where(level <= low, -np.inf, np.where(level >= high, np.inf, point))
 
 
-class Loss(ABC):
+class Loss(Part):
     """A convex loss of the prediction ``z`` and the label ``y``.
 
     ``outputs`` is 1 when ``z`` has shape ``(n,)`` and K when it has shape
@@ -110,12 +111,33 @@ class Loss(ABC):
     ``sign`` (-1 or +1), a class ``index`` (0..K-1), a ``count`` in
     ``[0, label]``, or a ``vector`` of shape ``(n, K)``.
 
+    Besides its formulas a loss may declare facts, named in ``FACTS``. They claim nothing
+    unless a class states them in its own body; a subclass inherits none.
+    :func:`discreet.testing.check_loss` tests each.
+
     Examples
     --------
     >>> from discreet.losses import Squared
     >>> Squared().slope(np.array([3.0]), np.array([1.0]))
     array([2.])
     """
+
+    FACTS: ClassVar[tuple[str, ...]] = (
+        "proved_convex",
+        "range_at_extreme_labels",
+        "curvature_unimodal",
+        "quadratic",
+        "nonnegative",
+        "probabilities",
+        "pull",
+        "inner",
+        "smoothed",
+        "at_zero",
+        "bend",
+        "slope_inverse",
+        "scalar_slope",
+        "bare_slope",
+    )
 
     @property
     @abstractmethod
@@ -129,6 +151,87 @@ class Loss(ABC):
 
     smoothed: ClassVar[str | None] = None
     """The name of the loss that rounds the corners of this one, if there is one."""
+
+    @property
+    def proved_convex(self) -> bool:
+        """Whether there is a proof that the loss is convex in ``z`` and its slope a subgradient."""
+        return False
+
+    @property
+    def range_at_extreme_labels(self) -> bool:
+        """Whether extreme labels have the largest range over ``|z| <= reach`` and size at 0.
+
+        That is of the labels in ``[-label, label]`` (counts: ``[0, label]``; vectors: of at most
+        that norm, the same for every direction), for every ``reach`` and ``label``. Signs and
+        classes are all extreme, so their losses need not declare it.
+        """
+        return False
+
+    @property
+    def only_extremes_matter(self) -> bool:
+        """Whether extreme labels are all there are, or declared to be the ones that count."""
+        return self.target in ("sign", "index") or self.range_at_extreme_labels
+
+    def extreme_labels(self, label: float) -> Array:
+        """Return the labels of at most that size that are extreme; of vectors, one of them.
+
+        >>> from discreet.losses import Squared
+        >>> Squared().extreme_labels(3.0)
+        array([-3.,  3.])
+        """
+        if self.target == "index":
+            return np.arange(self.outputs, dtype=np.float64)
+        if self.target == "vector":
+            return label * np.eye(self.outputs)[:1]
+        return np.array([0.0 if self.target == "count" else -label, label])
+
+    def at_zero(self, label: float) -> float:
+        """Return the largest size of the loss at ``z = 0``, over labels of at most that size.
+
+        A loss for which not only extreme labels matter has to define it to be sampled with.
+        """
+        if not self.only_extremes_matter:
+            raise Incompatible(
+                f"The size of the {self.name} loss bounds its rounding errors, which are paid for, "
+                "and none is known for labels between the extremes. Define at_zero(label), or "
+                "prove range_at_extreme_labels and declare it in the class."
+            )
+        y = self.extreme_labels(label)
+        z = np.zeros((len(y), self.outputs)) if self.outputs > 1 else 0.0 * y
+        return float(np.max(np.abs(self.value(z, y))))
+
+    @property
+    def curvature_unimodal(self) -> bool:
+        """Whether the curvature first rises and then falls (weakly) along ``z``, for each label."""
+        return False
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the loss is ``(z - y)^2 / 2``, so that second moments of the rows suffice."""
+        return False
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the loss is never below zero."""
+        return False
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether the ``z`` of least expected loss is the log-odds of the classes.
+
+        With several outputs: their log-probabilities, up to a constant.
+        """
+        return False
+
+    @property
+    def pull(self) -> float | None:
+        """A bound on ``-z f'(z; y)`` over every ``z`` and sign ``y``; None if none is known."""
+        return None
+
+    @property
+    def inner(self) -> Loss:
+        """The loss without its gradient clip; itself when there is none."""
+        return self
 
     @property
     def outputs(self) -> int:
@@ -191,6 +294,15 @@ class Loss(ABC):
     def attach(self, y: Array, norms: Array) -> Array:
         """Return the labels with whatever else the loss needs to know of each row."""
         return y
+
+    def for_classes(self, count: int) -> Loss:
+        """Return the loss for labels of so many classes."""
+        if self.target == "index" and self.outputs != count:
+            raise Incompatible(
+                f"{self.name} is for {self.outputs} classes, and {count} are declared. Give a loss "
+                "for as many."
+            )
+        return self
 
     def offset(self) -> float:
         """Return the constant the slope adds to ``z`` before rounding, for error bounds."""

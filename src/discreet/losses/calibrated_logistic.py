@@ -53,6 +53,7 @@ class CalibratedLogistic(Loss):
     """
 
     name: ClassVar[str] = "calibrated-logistic"
+    probabilities: ClassVar[bool] = True
     target: ClassVar[Target] = "sign"
 
     clip: float

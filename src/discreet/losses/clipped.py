@@ -54,12 +54,25 @@ class Clipped(Loss):
                 "a loss does not give the gradient of a convex function. Use a loss of one output, "
                 "or bound the rows instead."
             )
-        if isinstance(self.loss, Clipped):
+        if self.loss.inner is not self.loss:
             raise Incompatible("The loss is clipped already. Clip it once, to the smaller value.")
 
     @property
     def target(self) -> Target:
         return self.loss.target
+
+    @property
+    def inner(self) -> Loss:
+        return self.loss
+
+    @property
+    def proved_convex(self) -> bool:
+        return self.loss.proved_convex
+
+    @property
+    def curvature_unimodal(self) -> bool:
+        # A curvature that is cut off outside an interval of z.
+        return self.loss.curvature_unimodal
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return ``(y, cap)`` as two columns; ``norms`` must not be below the true row norms.

@@ -33,6 +33,9 @@ class EuclideanDistance(VectorLoss):
     """
 
     name: ClassVar[str] = "euclidean-distance"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
 
     def value(self, z: Array, y: Array) -> Array:
         return np.asarray(np.linalg.norm(z - y, axis=1))

@@ -41,6 +41,8 @@ class Hinge(Loss):
     """
 
     name: ClassVar[str] = "hinge"
+    proved_convex: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     smoothed: ClassVar[str | None] = "huberised-hinge"
     target: ClassVar[Target] = "sign"
 
@@ -84,6 +86,9 @@ class HuberisedHinge(Loss):
 
     width: float = 0.5
     name: ClassVar[str] = "huberised-hinge"
+    proved_convex: ClassVar[bool] = True
+    curvature_unimodal: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     target: ClassVar[Target] = "sign"
 
     def __post_init__(self) -> None:

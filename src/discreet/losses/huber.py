@@ -38,6 +38,10 @@ class Huber(Loss):
 
     threshold: float = 1.0
     name: ClassVar[str] = "huber"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    curvature_unimodal: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     target: ClassVar[Target] = "real"
 
     def __post_init__(self) -> None:

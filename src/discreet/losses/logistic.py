@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, lambertw, logit
 
 from discreet.bounds import Array
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
 from discreet.losses.scalar import ScalarSlope, exp
+
+_PULL = float(lambertw(math.exp(-1.0)).real)  # the largest m / (1 + exp(m))
 
 
 def _slope(z: float, y: float) -> float:
@@ -60,6 +63,11 @@ class Logistic(Loss):
     """
 
     name: ClassVar[str] = "logistic"
+    proved_convex: ClassVar[bool] = True
+    curvature_unimodal: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    probabilities: ClassVar[bool] = True
+    pull: ClassVar[float | None] = _PULL
     target: ClassVar[Target] = "sign"
 
     def value(self, z: Array, y: Array) -> Array:

@@ -42,6 +42,9 @@ class Quantile(Loss):
 
     quantile: float = 0.5
     name: ClassVar[str] = "quantile"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     smoothed: ClassVar[str | None] = "smoothed-quantile"
     target: ClassVar[Target] = "real"
 
@@ -91,6 +94,10 @@ class SmoothedQuantile(Loss):
     quantile: float = 0.5
     width: float = 0.5
     name: ClassVar[str] = "smoothed-quantile"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    curvature_unimodal: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     target: ClassVar[Target] = "real"
 
     def __post_init__(self) -> None:

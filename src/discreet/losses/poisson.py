@@ -43,6 +43,9 @@ class Poisson(Loss):
 
     limit: float = 3.0
     name: ClassVar[str] = "poisson"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    curvature_unimodal: ClassVar[bool] = True
     target: ClassVar[Target] = "count"
 
     def __post_init__(self) -> None:

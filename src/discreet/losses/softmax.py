@@ -12,6 +12,7 @@ from scipy.special import softmax
 from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.losses.base import Loss, Regularity, Target
+from discreet.losses.logistic import Logistic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,9 @@ class Softmax(Loss):
 
     n_classes: int = 3
     name: ClassVar[str] = "softmax"
+    proved_convex: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    probabilities: ClassVar[bool] = True
     target: ClassVar[Target] = "index"
 
     def __post_init__(self) -> None:
@@ -45,6 +49,9 @@ class Softmax(Loss):
     @property
     def outputs(self) -> int:
         return self.n_classes
+
+    def for_classes(self, count: int) -> Loss:
+        return Logistic() if count == 2 else Softmax(n_classes=count)
 
     def value(self, z: Array, y: Array) -> Array:
         # Subtracting first keeps the digits of the label's own term.

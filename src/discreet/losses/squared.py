@@ -38,6 +38,11 @@ class Squared(Loss):
     """
 
     name: ClassVar[str] = "squared"
+    proved_convex: ClassVar[bool] = True
+    range_at_extreme_labels: ClassVar[bool] = True
+    curvature_unimodal: ClassVar[bool] = True
+    quadratic: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     target: ClassVar[Target] = "real"
 
     def value(self, z: Array, y: Array) -> Array:

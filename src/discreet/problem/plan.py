@@ -87,7 +87,14 @@ def checked(run: Run) -> Run:
 
 
 class Algorithm(Protocol):
-    """Public hyperparameters and the rule that turns a budget into a plan."""
+    """Public hyperparameters and the rule that turns a budget into a plan.
+
+    A class may also declare, each False unless it says so:
+
+    - ``needs_delta``: it cannot do without a delta;
+    - ``needs_quadratic``: it is for the squared loss only;
+    - ``may_claim_less``: its guarantee states what its noise costs, which may be below the budget.
+    """
 
     name: ClassVar[str]
 
@@ -102,10 +109,10 @@ def calibrate(part: Any) -> None:
     if isinstance(part, Problem):
         part = part.bounding
     room = type(part).__module__
+    foreign = not (room.startswith("discreet.") or is_dataclass(part))
     # Events are values that a guarantee is read from; there is nothing to calibrate in them.
-    if not room.startswith("discreet.") or room.startswith("discreet.accounting."):
-        return
-    if not hasattr(part, "__dict__"):
+    foreign |= room.startswith("discreet.accounting.")
+    if foreign or isinstance(part, type) or not hasattr(part, "__dict__"):
         return
     for kind in type(part).__mro__:
         for name, value in vars(kind).items():
@@ -118,6 +125,7 @@ def calibrate(part: Any) -> None:
 class CalibratedPlan:
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
+    >>> from discreet.bounds import Bounds
     >>> from discreet.algorithms import ObjectivePerturbation
     >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Logistic

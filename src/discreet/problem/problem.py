@@ -22,7 +22,7 @@ from discreet.checks import nonnegative, one_of, positive, row_count, weight_cou
 from discreet.data import Bounding, Rows, Source, certificate_error
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
-from discreet.regularizers import Indicator, Regularizer, Ridge, Zero, combined_prox
+from discreet.regularizers import Regularizer, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet, Intersection
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
@@ -122,10 +122,10 @@ class Problem:
         weight_count("n_features times outputs", self.n_features * self.loss.outputs)
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         nonnegative("intercept", self.intercept)
-        if isinstance(self.regularizer, Indicator):
+        inside = self.regularizer.indicated
+        if inside is not None:
             # A set is a set however it is given: noise must not carry weights out of it.
-            inside = self.regularizer.constraint
-            if not isinstance(self.constraint, AllSpace):
+            if not self.constraint.whole_space:
                 inside = Intersection(sets=(inside, self.constraint))
             object.__setattr__(self, "constraint", inside)
             object.__setattr__(self, "regularizer", Zero())
@@ -140,7 +140,7 @@ class Problem:
 
     def _check_shape(self) -> None:
         """Refuse a set or penalty for other weights: a plan must not fail with rows in hand."""
-        if isinstance(self.constraint, AllSpace) and isinstance(self.regularizer, Zero):
+        if self.constraint.whole_space and self.regularizer.zero:
             return
         weights = np.zeros(self.shape)
         self.regularizer.kernel.value(weights)
@@ -188,7 +188,7 @@ class Problem:
         infinite without a set, with another penalty, or if the number of rows is secret.
         """
         diameter = self.constraint.diameter(self.dimension)
-        known = self.neighbours != "add-remove" and isinstance(self.regularizer, Zero | Ridge)
+        known = self.neighbours != "add-remove" and self.regularizer.kernel.zero
         if not (known and math.isfinite(diameter)):
             return math.inf
         assert self.n_rows is not None
@@ -208,7 +208,7 @@ class Problem:
         n, p, root = self.n_rows, self.dimension, math.sqrt(mean_square)
         slope, ridge = n * self.terms.lipschitz, self.regularizer.strong_convexity
         kernel = self.regularizer.kernel.steepness(p) * root
-        if isinstance(self.constraint, AllSpace):
+        if self.constraint.whole_space:
             loss = min(slope * root, n * self.terms.trace * mean_square / (2 * p))
             return loss + slope * shift + ridge * mean_square / 2 + kernel
         moved, radius = root + shift, self.constraint.radius(p)
@@ -275,7 +275,7 @@ def solver_error(problem: Problem, norm_guess: float = 0.0) -> float:
     Only whether a certificate can be reached depends on this number, never
     its validity, so an undeclared size is replaced by a nominal one.
     """
-    plain = isinstance(problem.constraint, AllSpace) and problem.regularizer.smooth
+    plain = problem.constraint.whole_space and problem.regularizer.smooth
     return certificate_error(
         problem.loss,
         n_rows=NOMINAL_ROWS if problem.n_rows is None else problem.n_rows,

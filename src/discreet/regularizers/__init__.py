@@ -1,5 +1,6 @@
 """Regularizers; one line in ``REGULARIZERS`` registers a new one."""
 
+from discreet.parts import Table
 from discreet.regularizers.base import Regularizer
 from discreet.regularizers.combined import combined_prox
 from discreet.regularizers.group import Group
@@ -9,9 +10,9 @@ from discreet.regularizers.nuclear import Nuclear
 from discreet.regularizers.ridge import Ridge, Zero
 from discreet.sets import L2Ball
 
-REGULARIZERS: dict[str, Regularizer] = {
-    regularizer.name: regularizer
-    for regularizer in (
+REGULARIZERS = Table[Regularizer](
+    "discreet.regularizers",
+    (
         Zero(),
         Ridge(),
         L1(),
@@ -19,9 +20,10 @@ REGULARIZERS: dict[str, Regularizer] = {
         Group(),
         Nuclear(),
         Indicator(constraint=L2Ball(radius=1.0)),
-    )
-}
-"""Every regularizer by name, with its default parameters."""
+    ),
+    lambda part: isinstance(part, Regularizer),
+)
+"""Every regularizer by name, with its default parameters, and those of installed packages."""
 
 __all__ = [
     "L1",

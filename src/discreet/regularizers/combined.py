@@ -11,12 +11,13 @@ Project after prox. Let ``u = prox_K(w)``, so ``w - u`` is in ``t dK(u)``, and
 ``v`` the projection of ``u``. Then ``v`` solves the joint problem if
 ``dK(u)`` is inside ``dK(v)``, because ``u - v`` is normal to ``F`` at ``v``.
 
-- ``K`` positively homogeneous (l1, group, nuclear) and ``F`` an origin-centred
+- ``K`` a multiple of a norm (l1, group, nuclear) and ``F`` an origin-centred
   Euclidean ball: ``v = c u`` with ``c > 0``, and ``dK(c u) = dK(u)``.
-- ``K`` and ``F`` of the same norm (l1 with L1Ball, nuclear with NuclearBall):
-  projection only shrinks magnitudes, keeping signs or singular vectors.
-- l1 and a box: one convex problem per coordinate, and the minimiser over an
-  interval is the nearest point to the free minimiser.
+- ``K`` and ``F`` of the same norm (l1 with L1Ball, group with GroupBall, nuclear
+  with NuclearBall): projection only shrinks lengths, keeping signs, directions
+  of groups or singular vectors.
+- ``K`` and ``F`` separable (l1 with a box): one convex problem per coordinate, and
+  the minimiser over an interval is the nearest point to the free minimiser.
 
 Yu, *On decomposing the proximal map*, NeurIPS 2013, gives the first case.
 """
@@ -28,27 +29,10 @@ from collections.abc import Callable
 from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.regularizers.base import Regularizer
-from discreet.regularizers.group import Group
-from discreet.regularizers.indicator import Indicator
-from discreet.regularizers.lasso import L1
-from discreet.regularizers.nuclear import Nuclear
 from discreet.regularizers.ridge import Zero
-from discreet.sets import AllSpace, Box, ConvexSet, Intersection, L1Ball, L2Ball, NuclearBall
+from discreet.sets import ConvexSet, Intersection
 
 Prox = Callable[[Array, float], Array]
-
-# privacy: a certificate of near-optimality is only true if the prox is the joint one, so only
-# pairs with a proof above are listed, by exact type: a subclass has to earn its own line.
-_PROJECT_AFTER_PROX: frozenset[tuple[type[Regularizer], type[ConvexSet]]] = frozenset(
-    {
-        (L1, L2Ball),
-        (Group, L2Ball),
-        (Nuclear, L2Ball),
-        (L1, Box),
-        (L1, L1Ball),
-        (Nuclear, NuclearBall),
-    }
-)
 
 
 def combined_prox(regularizer: Regularizer, constraint: ConvexSet) -> Prox:
@@ -63,6 +47,7 @@ def combined_prox(regularizer: Regularizer, constraint: ConvexSet) -> Prox:
     --------
     >>> import numpy as np
     >>> from discreet.regularizers import L1
+    >>> from discreet.sets import L2Ball
     >>> prox = combined_prox(L1(strength=1.0), L2Ball(radius=1.0))
     >>> prox(np.array([4.0, -5.0]), 1.0)
     array([ 0.6, -0.8])
@@ -81,23 +66,37 @@ def combined_prox(regularizer: Regularizer, constraint: ConvexSet) -> Prox:
 
 
 def _kernel_prox(kernel: Regularizer, constraint: ConvexSet) -> Prox:
-    if type(kernel) is Indicator:
-        return _kernel_prox(Zero(), Intersection(sets=(kernel.constraint, constraint)))
+    if kernel.indicated is not None:
+        return _kernel_prox(Zero(), Intersection(sets=(kernel.indicated, constraint)))
     if not constraint.closed_form:
         raise Incompatible(
             f"Projection on the {constraint.name} constraint is iterative, and the privacy "
             "certificate needs a bound on its rounding. Use a box, a ball or a simplex."
         )
-    if type(constraint) is AllSpace:
+    if constraint.whole_space:
         return kernel.prox
-    if type(kernel) is Zero:
+    if kernel.zero:
         return lambda w, step: constraint.project(w)
-    if (type(kernel), type(constraint)) in _PROJECT_AFTER_PROX:
+    if project_after_prox(kernel, constraint):
         return lambda w, step: constraint.project(kernel.prox(w, step))
-    known = sorted(c.__name__ for r, c in _PROJECT_AFTER_PROX if type(kernel) is r)
     raise Incompatible(
         f"The {kernel.name} penalty has no exact prox on the {constraint.name} constraint, and the "
-        "privacy certificate needs an exact one. "
-        + (f"{kernel.name} works with {', '.join(known)} or no constraint. " if known else "")
-        + "The zero and ridge penalties work with every closed-form constraint."
+        "privacy certificate needs an exact one. Multiples of a norm work with L2Ball and with "
+        "the ball of the same norm, separable penalties with Box. The zero and ridge penalties "
+        "work with every closed-form constraint."
     )
+
+
+def project_after_prox(kernel: Regularizer, constraint: ConvexSet) -> bool:
+    """Return whether projecting after the prox gives the joint prox, by what both declare.
+
+    >>> from discreet.regularizers import L1
+    >>> from discreet.sets import L1Ball, Simplex
+    >>> project_after_prox(L1(), L1Ball(radius=1.0)), project_after_prox(L1(), Simplex())
+    (True, False)
+    """
+    # privacy: a certificate of near-optimality is only true if the prox is the joint one; these
+    # are the three cases proved above.
+    homogeneous = kernel.norm is not None and constraint.norm == "l2"
+    same = kernel.norm is not None and kernel.norm == constraint.norm
+    return homogeneous or same or (kernel.separable and constraint.separable)

@@ -40,6 +40,10 @@ class Group(Regularizer):
         nonnegative("strength", self.strength)
         object.__setattr__(self, "groups", checked_groups(self.groups))
 
+    @property
+    def norm(self) -> str:
+        return f"group {self.groups}"
+
     def steepness(self, dim: int) -> float:
         # Sums of group norms are at most those of absolute values.
         return self.strength * math.sqrt(dim)

@@ -30,6 +30,10 @@ class Indicator(Regularizer):
     constraint: ConvexSet
     name: ClassVar[str] = "indicator"
 
+    @property
+    def indicated(self) -> ConvexSet:
+        return self.constraint
+
     def value(self, w: Array) -> float:
         moved = float(np.linalg.norm(self.constraint.project(w) - w))
         return 0.0 if moved <= 1e-9 * max(1.0, float(np.linalg.norm(w))) else math.inf

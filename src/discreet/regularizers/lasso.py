@@ -30,6 +30,8 @@ class L1(Regularizer):
 
     strength: float = 1.0
     name: ClassVar[str] = "l1"
+    norm: ClassVar[str | None] = "l1"
+    separable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         nonnegative("strength", self.strength)
@@ -62,6 +64,7 @@ class ElasticNet(Regularizer):
     l1: float = 1.0
     l2: float = 1.0
     name: ClassVar[str] = "elastic-net"
+    separable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         nonnegative("l1", self.l1)

@@ -32,6 +32,7 @@ class Nuclear(Regularizer):
 
     strength: float = 1.0
     name: ClassVar[str] = "nuclear"
+    norm: ClassVar[str | None] = "nuclear"
 
     def __post_init__(self) -> None:
         nonnegative("strength", self.strength)

@@ -23,6 +23,8 @@ class Zero(Regularizer):
     """
 
     name: ClassVar[str] = "zero"
+    zero: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 
     def steepness(self, dim: int) -> float:
@@ -51,6 +53,7 @@ class Ridge(Regularizer):
 
     strength: float = 1.0
     name: ClassVar[str] = "ridge"
+    separable: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

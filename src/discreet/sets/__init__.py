@@ -1,7 +1,8 @@
 """Constraint sets; one line in ``SETS`` registers a new one."""
 
+from discreet.parts import Table
 from discreet.sets.all_space import AllSpace
-from discreet.sets.base import ConvexSet, Polytope
+from discreet.sets.base import AxisVertices, ConvexSet, Polytope
 from discreet.sets.box import Box
 from discreet.sets.group_ball import GroupBall
 from discreet.sets.intersection import Intersection
@@ -12,9 +13,9 @@ from discreet.sets.nuclear_ball import NuclearBall
 from discreet.sets.simplex import Simplex
 from discreet.sets.vertex_polytope import VertexPolytope
 
-SETS: dict[str, ConvexSet] = {
-    constraint.name: constraint
-    for constraint in (
+SETS = Table[ConvexSet](
+    "discreet.sets",
+    (
         AllSpace(),
         L2Ball(radius=1.0),
         L1Ball(radius=1.0),
@@ -25,13 +26,15 @@ SETS: dict[str, ConvexSet] = {
         NuclearBall(radius=1.0),
         VertexPolytope(points=((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))),
         Intersection(sets=(L2Ball(radius=1.0), Box(low=-0.5, high=0.5))),
-    )
-}
-"""Every set by name, with its default parameters."""
+    ),
+    lambda part: isinstance(part, ConvexSet),
+)
+"""Every set by name, with its default parameters, and those of installed packages."""
 
 __all__ = [
     "SETS",
     "AllSpace",
+    "AxisVertices",
     "Box",
     "ConvexSet",
     "GroupBall",

@@ -23,6 +23,7 @@ class AllSpace(ConvexSet):
 
     name: ClassVar[str] = "all-space"
     closed_form: ClassVar[bool] = True
+    whole_space: ClassVar[bool] = True
 
     def project(self, w: Array) -> Array:
         return w

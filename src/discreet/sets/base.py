@@ -7,9 +7,10 @@ entries. Sizes are Euclidean (Frobenius). A set never depends on the data.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from scipy.integrate import quad
@@ -17,10 +18,23 @@ from scipy.special import gammaincc
 
 from discreet.bounds import Array
 from discreet.checks import positive
+from discreet.parts import Part
 
 
-class ConvexSet(ABC):
+@dataclass(frozen=True)
+class AxisVertices:
+    """The vertices ``size e_j`` of every axis and, if ``signed``, ``-size e_j`` too."""
+
+    size: float
+    signed: bool
+
+
+class ConvexSet(Part):
     """A non-empty, closed, convex set of weights.
+
+    Besides its formulas a set may declare facts, named in ``FACTS``. They claim nothing
+    unless a class states them in its own body; a subclass inherits none.
+    :func:`discreet.testing.check_set` tests each.
 
     Examples
     --------
@@ -28,6 +42,14 @@ class ConvexSet(ABC):
     >>> L2Ball(radius=1.0).project(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
+
+    FACTS: ClassVar[tuple[str, ...]] = (
+        "closed_form",
+        "whole_space",
+        "separable",
+        "norm",
+        "axis_vertices",
+    )
 
     @property
     @abstractmethod
@@ -42,6 +64,45 @@ class ConvexSet(ABC):
         ``2 (dim + 8) u (||w|| + ||v||)`` of the true one, ``u`` the unit roundoff.
         """
         return False
+
+    @property
+    def whole_space(self) -> bool:
+        """Whether every vector belongs to the set."""
+        return False
+
+    @property
+    def separable(self) -> bool:
+        """Whether the set limits each coordinate on its own; it then defines :meth:`limits`."""
+        return False
+
+    def limits(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return the lowest and the highest weights of a separable set."""
+        raise NotImplementedError(f"{self.name} does not limit each coordinate on its own.")
+
+    @property
+    def norm(self) -> str | None:
+        """The norm of which the set is a ball around zero, or None.
+
+        A penalty of the same name must have the set as its ball and keep this: projecting after
+        its prox shrinks every part of the weights and turns none, as for sums of the lengths of
+        parts. ``"l2"`` is the Euclidean norm.
+        """
+        return None
+
+    @property
+    def axis_vertices(self) -> AxisVertices | None:
+        """The vertices of a polytope that lie on the axes, or None."""
+        return None
+
+    def meet(self, other: ConvexSet) -> ConvexSet | None:
+        """Return the points common to both sets as a set of the same kind, or None."""
+        if self.norm is None or self.norm != other.norm:
+            return None
+        return self if self.radius(1) <= other.radius(1) else other
+
+    def has_interior(self, shape: tuple[int, ...]) -> bool:
+        """Return whether the set fills the space of the weights; densities need it."""
+        return True
 
     @abstractmethod
     def project(self, w: Array) -> Array:
@@ -113,6 +174,21 @@ class Polytope(ConvexSet):
     @abstractmethod
     def n_vertices(self, dim: int) -> int:
         """Return the number of vertices."""
+
+    def has_interior(self, shape: tuple[int, ...]) -> bool:
+        return len(hull(self.vertices(math.prod(shape)))[1]) == math.prod(shape)
+
+
+def hull(vertices: Array) -> tuple[Array, Array]:
+    """Return the mean of the vertices, and orthonormal rows that span their differences.
+
+    >>> hull(np.array([[0.0, 1.0], [1.0, 0.0]]))[1].shape
+    (1, 2)
+    """
+    origin = vertices.mean(axis=0)
+    _, sizes, directions = np.linalg.svd(vertices - origin, full_matrices=False)
+    rank = int((sizes > 1e-9 * max(sizes.max(initial=0.0), 1e-300)).sum())
+    return origin, directions[:rank]
 
 
 def expected_max_chi(sizes: Mapping[int, int]) -> float:

@@ -34,6 +34,7 @@ class Box(ConvexSet):
     high: Limit = 1.0
     name: ClassVar[str] = "box"
     closed_form: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for side in ("low", "high"):
@@ -56,6 +57,16 @@ class Box(ConvexSet):
         (array([0., 0.]), array([2., 2.]))
         """
         return _spread(self.low, shape), _spread(self.high, shape)
+
+    def meet(self, other: ConvexSet) -> ConvexSet | None:
+        if not isinstance(other, Box):
+            return None
+        low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
+        return Box(low=low.tolist(), high=high.tolist())
+
+    def has_interior(self, shape: tuple[int, ...]) -> bool:
+        low, high = self.limits(shape)
+        return bool((high > low).all())
 
     def project(self, w: Array) -> Array:
         return np.clip(w, *self.limits(w.shape))

@@ -39,6 +39,10 @@ class GroupBall(Ball):
     def __repr__(self) -> str:
         return f"GroupBall(radius={self.size!r}, groups={self.groups!r})"
 
+    @property
+    def norm(self) -> str:
+        return f"group {self.groups}"
+
     def project(self, w: Array) -> Array:
         norms, labels = group_norms(w, self.groups)
         if float(norms.sum()) <= self.size:

@@ -23,11 +23,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.sets.all_space import AllSpace
-from discreet.sets.base import Ball, ConvexSet
-from discreet.sets.box import Box
-from discreet.sets.l2_ball import L2Ball
-from discreet.sets.simplex import Simplex
+from discreet.sets.base import ConvexSet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +34,7 @@ class Intersection(ConvexSet):
 
     Examples
     --------
+    >>> from discreet.sets import Box, L2Ball
     >>> both = Intersection(sets=(L2Ball(radius=1.0), Box(low=0.0, high=1.0)))
     >>> both.project(np.array([3.0, -4.0]))
     array([1., 0.])
@@ -49,7 +46,7 @@ class Intersection(ConvexSet):
 
     def __post_init__(self) -> None:
         parts = _merged(self.sets)
-        if len(parts) != 1 and tuple(type(part) for part in parts) not in _PAIRS:
+        if len(parts) != 1 and _kinds(parts) not in _PAIRS:
             names = " with ".join(part.name for part in parts) or "nothing"
             raise Incompatible(
                 f"No exact projection is known for the intersection of {names}. Use a box with a "
@@ -64,12 +61,18 @@ class Intersection(ConvexSet):
     def project(self, w: Array) -> Array:
         if len(self.parts) == 1:
             return self.parts[0].project(w)
-        return _PAIRS[type(self.parts[0]), type(self.parts[1])][0](*self.parts, w)
+        return _PAIRS[_kinds(self.parts)][0](*self.parts, w)
 
     def minimize_linear(self, g: Array) -> Array:
         if len(self.parts) == 1:
             return self.parts[0].minimize_linear(g)
-        return _PAIRS[type(self.parts[0]), type(self.parts[1])][1](*self.parts, g)
+        return _PAIRS[_kinds(self.parts)][1](*self.parts, g)
+
+    def has_interior(self, shape: tuple[int, ...]) -> bool:
+        first, inner = self.parts[0], self.parts[-1].project(np.zeros(shape))
+        # A box that touches the ball in one point has no interior in common with it.
+        touching = first.norm == "l2" and np.linalg.norm(inner) >= first.radius(inner.size)
+        return not touching and all(part.has_interior(shape) for part in self.parts)
 
     def radius(self, dim: int) -> float:
         return min(part.radius(dim) for part in self.parts)
@@ -93,21 +96,27 @@ def _merged(sets: tuple[ConvexSet, ...]) -> tuple[ConvexSet, ...]:
                     break
             else:
                 parts.append(new)
-    return tuple(sorted(parts, key=lambda part: isinstance(part, Box)))
+    return tuple(sorted(parts, key=lambda part: part.separable))
+
+
+def _kinds(parts: tuple[ConvexSet, ...]) -> tuple[str, ...]:
+    """Name the sets of a pair by what a formula needs to know of them."""
+    return tuple(
+        "box"
+        if part.separable
+        else "simplex"
+        if part.axis_vertices is not None and not part.axis_vertices.signed
+        else part.norm or part.name
+        for part in parts
+    )
 
 
 def _pair_merged(a: ConvexSet, b: ConvexSet) -> ConvexSet | None:
-    if a == b or isinstance(b, AllSpace):
+    if a == b or b.whole_space:
         return a
-    if isinstance(a, AllSpace):
+    if a.whole_space:
         return b
-    if isinstance(a, Box) and isinstance(b, Box):
-        low, high = np.maximum(a.low, b.low), np.minimum(a.high, b.high)
-        return Box(low=low.tolist(), high=high.tolist())
-    same_norm = type(a) is type(b) and getattr(a, "groups", None) == getattr(b, "groups", None)
-    if same_norm and isinstance(a, Ball) and isinstance(b, Ball):
-        return a if a.size <= b.size else b
-    return None
+    return a.meet(b)
 
 
 def _switch(points: Array, holds: Callable[[float], bool]) -> tuple[float, float]:
@@ -123,7 +132,7 @@ def _switch(points: Array, holds: Callable[[float], bool]) -> tuple[float, float
     return float(points[low]), float(points[min(high, len(points) - 1)])
 
 
-def _ball_box(ball: L2Ball, box: Box, direction: Array, most: float) -> Array:
+def _ball_box(radius: float, box: ConvexSet, direction: Array, most: float) -> Array:
     """Return ``clip(c * direction)`` for the largest ``c <= most`` that lies in the ball."""
     low, high = box.limits(direction.shape)
 
@@ -131,26 +140,24 @@ def _ball_box(ball: L2Ball, box: Box, direction: Array, most: float) -> Array:
         return np.clip(c * direction, low, high)
 
     nearest = np.clip(0.0, low, high)
-    if np.linalg.norm(nearest) > ball.size:
+    if np.linalg.norm(nearest) > radius:
         raise InvalidParameter(
             "The ball and the box have no point in common. Enlarge the radius or the box."
         )
     moving = direction != 0.0
     far = np.where(direction > 0.0, high, low)
     corner = at(most) if math.isfinite(most) else np.where(moving, far, nearest)
-    if np.linalg.norm(corner) <= ball.size:
+    if np.linalg.norm(corner) <= radius:
         return np.asarray(corner)
     limits = np.concatenate([low[moving], high[moving]])
     breaks = limits / np.tile(direction[moving], 2)
     inside = breaks[(breaks > 0.0) & (breaks < most) & np.isfinite(breaks)]
     ends = [0.0, most] if math.isfinite(most) else [0.0]
-    start, stop = _switch(
-        np.append(inside, ends), lambda c: float(np.linalg.norm(at(c))) <= ball.size
-    )
+    start, stop = _switch(np.append(inside, ends), lambda c: float(np.linalg.norm(at(c))) <= radius)
     # Between two breakpoints the same coordinates are free, so the norm fixes c.
     middle = (start + stop) / 2.0 if stop > start else 2.0 * start + 1.0
     free = (low < middle * direction) & (middle * direction < high) & moving
-    rest = max(0.0, _square_minus_squares(ball.size, at(middle)[~free]))
+    rest = max(0.0, _square_minus_squares(radius, at(middle)[~free]))
     scale = math.sqrt(rest) / float(np.linalg.norm(direction[free]))
     return at(max(start, scale))
 
@@ -168,48 +175,51 @@ def _square_minus_squares(a: float, b: Array) -> float:
     return math.fsum(np.concatenate([signs * squares, signs * errors]).tolist())
 
 
-def _simplex_limits(simplex: Simplex, box: Box, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _simplex_limits(total: float, box: ConvexSet, shape: tuple[int, ...]) -> tuple[Array, Array]:
     low, high = box.limits(shape)
-    low, high = np.maximum(low, 0.0), np.minimum(high, simplex.total)
-    if (low > high).any() or not low.sum() <= simplex.total <= high.sum():
+    low, high = np.maximum(low, 0.0), np.minimum(high, total)
+    if (low > high).any() or not low.sum() <= total <= high.sum():
         raise InvalidParameter(
             "The simplex and the box have no point in common. Widen the box or change the total."
         )
     return low, high
 
 
-def _simplex_box_project(simplex: Simplex, box: Box, w: Array) -> Array:
-    low, high = _simplex_limits(simplex, box, w.shape)
+def _simplex_box_project(total: float, box: ConvexSet, w: Array) -> Array:
+    low, high = _simplex_limits(total, box, w.shape)
 
     def at(t: float) -> Array:
         return np.clip(w - t, low, high)
 
     breaks = np.concatenate([(w - high).ravel(), (w - low).ravel()])
-    start, stop = _switch(breaks, lambda t: float(at(t).sum()) >= simplex.total)
+    start, stop = _switch(breaks, lambda t: float(at(t).sum()) >= total)
     middle = (start + stop) / 2.0
     free = (low < w - middle) & (w - middle < high)
     if not free.any():
         return at(start)
     # Measured from the middle of the segment, so that a common shift of w costs no digits.
-    excess = float(at(middle).sum()) - simplex.total
+    excess = float(at(middle).sum()) - total
     return at(middle + excess / int(np.count_nonzero(free)))
 
 
-def _simplex_box_linear(simplex: Simplex, box: Box, g: Array) -> Array:
-    low, high = _simplex_limits(simplex, box, g.shape)
+def _simplex_box_linear(total: float, box: ConvexSet, g: Array) -> Array:
+    low, high = _simplex_limits(total, box, g.shape)
     # Fill the cheapest coordinates first.
     order = np.argsort(g, axis=None, kind="stable")
     room = (high - low).ravel()[order]
     before = np.cumsum(room) - room
     filled = low.ravel().copy()
-    filled[order] += np.clip(simplex.total - low.sum() - before, 0.0, room)
+    filled[order] += np.clip(total - low.sum() - before, 0.0, room)
     return filled.reshape(g.shape)
 
 
-_PAIRS: dict[tuple[type, ...], tuple[Callable[..., Array], Callable[..., Array]]] = {
-    (L2Ball, Box): (
-        lambda ball, box, w: _ball_box(ball, box, w, 1.0),
-        lambda ball, box, g: _ball_box(ball, box, -g, math.inf),
+_PAIRS: dict[tuple[str, ...], tuple[Callable[..., Array], Callable[..., Array]]] = {
+    ("l2", "box"): (
+        lambda ball, box, w: _ball_box(ball.radius(w.size), box, w, 1.0),
+        lambda ball, box, g: _ball_box(ball.radius(g.size), box, -g, math.inf),
     ),
-    (Simplex, Box): (_simplex_box_project, _simplex_box_linear),
+    ("simplex", "box"): (
+        lambda simplex, box, w: _simplex_box_project(simplex.axis_vertices.size, box, w),
+        lambda simplex, box, g: _simplex_box_linear(simplex.axis_vertices.size, box, g),
+    ),
 }

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.bounds import Array
-from discreet.sets.base import Ball, Polytope, expected_max_chi
+from discreet.sets.base import AxisVertices, Ball, Polytope, expected_max_chi
 from discreet.sets.simplex import simplex_threshold
 
 
@@ -32,6 +32,14 @@ class L1Ball(Ball, Polytope):
 
     name: ClassVar[str] = "l1-ball"
     closed_form: ClassVar[bool] = True
+    norm: ClassVar[str | None] = "l1"
+
+    @property
+    def axis_vertices(self) -> AxisVertices:
+        return AxisVertices(self.size, signed=True)
+
+    def has_interior(self, shape: tuple[int, ...]) -> bool:
+        return True
 
     def project(self, w: Array) -> Array:
         size = np.abs(w)

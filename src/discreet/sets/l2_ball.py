@@ -26,6 +26,7 @@ class L2Ball(Ball):
 
     name: ClassVar[str] = "l2-ball"
     closed_form: ClassVar[bool] = True
+    norm: ClassVar[str | None] = "l2"
 
     def project(self, w: Array) -> Array:
         norm = float(np.linalg.norm(w))

@@ -32,6 +32,7 @@ class NuclearBall(Ball):
     shape: tuple[int, int] | None
     name: ClassVar[str] = "nuclear-ball"
     closed_form: ClassVar[bool] = True
+    norm: ClassVar[str | None] = "nuclear"
 
     def __init__(self, *, radius: float, shape: tuple[int, int] | None = None) -> None:
         super().__init__(radius=radius)

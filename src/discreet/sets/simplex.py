@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.checks import positive
-from discreet.sets.base import Polytope, expected_max_chi
+from discreet.sets.base import AxisVertices, Polytope, expected_max_chi
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,13 @@ class Simplex(Polytope):
 
     def __post_init__(self) -> None:
         positive("total", self.total)
+
+    @property
+    def axis_vertices(self) -> AxisVertices:
+        return AxisVertices(self.total, signed=False)
+
+    def has_interior(self, shape: tuple[int, ...]) -> bool:
+        return False
 
     def project(self, w: Array) -> Array:
         return np.maximum(w - simplex_threshold(w.ravel(), self.total), 0.0)

@@ -87,6 +87,6 @@ def minimise(
     kernel = penalty.kernel
     ridge = nonnegative("strength", strength) + penalty.strong_convexity
     objective = Objective(rows, loss, np.asarray(linear, dtype=np.float64), ridge)
-    if isinstance(kernel, Zero) and isinstance(domain, AllSpace):
+    if kernel.zero and domain.whole_space:
         return solve_smooth(objective, room)
     return solve_composite(objective, kernel.value, combined_prox(kernel, domain), room)

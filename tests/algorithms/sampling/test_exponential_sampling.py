@@ -511,6 +511,9 @@ def test_other_losses_are_bounded_by_what_they_declare() -> None:
         def slope_inverse(self, level: Array, y: Array) -> Array:
             return crossing(level, -1.0 / (0.1 + np.abs(y)), 1.0 / (0.1 + np.abs(y)), y)
 
+        def at_zero(self, label: float) -> float:
+            return 1.0
+
     task = problem(loss=RelativeError(), bounds=Bounds(row_norm=1.0, label=(-1, 1)))
     plan = ExponentialSampling(sampler="grid", cells=64).plan(task, Budget(1.0))
     z = np.linspace(-1.0, 1.0, 201)

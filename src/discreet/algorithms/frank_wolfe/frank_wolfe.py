@@ -33,8 +33,7 @@ from discreet.algorithms.frank_wolfe.vertices import vertices_of
 from discreet.checks import integer, nonnegative, one_of
 from discreet.errors import Incompatible, MissingBound
 from discreet.problem import Problem, instead_of, norm_guess_of
-from discreet.regularizers import Zero
-from discreet.sets import AllSpace, L1Ball
+from discreet.sets import L1Ball
 
 Choice = Literal["exponential", "permute-and-flip", "gaussian"]
 CHOICES = ("exponential", "permute-and-flip", "gaussian")
@@ -92,7 +91,7 @@ class FrankWolfe:
             integer("steps", self.steps)
         if self.stale is not None:
             nonnegative("stale", self.stale)
-        if isinstance(problem.constraint, AllSpace):
+        if problem.constraint.whole_space:
             ball = L1Ball(radius=norm_guess_of(problem, self.norm_guess))
             problem = replace(problem, constraint=ball)
         self._check(problem)
@@ -123,7 +122,7 @@ class FrankWolfe:
     def _check(self, problem: Problem) -> None:
         if self.strength is not None:
             raise Incompatible("frank-wolfe has no ridge term. Shrink the constraint set instead.")
-        if not isinstance(problem.regularizer, Zero):
+        if not problem.regularizer.zero:
             raise Incompatible(
                 "frank-wolfe minimises the loss alone; leave the regularizer empty and shrink the "
                 "constraint set instead."

@@ -28,11 +28,9 @@ from discreet.algorithms.frank_wolfe.sparse_steps import (
     term_grid,
 )
 from discreet.algorithms.frank_wolfe.vertices import CrossPolytope, Vertices
-from discreet.algorithms.sampling import inner_loss, is_proved
 from discreet.bounds import Array, rows_apart
 from discreet.data import Rows, Source, block_rows, gamma
 from discreet.errors import MissingBound
-from discreet.losses import Squared
 from discreet.mechanisms.bounded_range import per_round, rho_of
 from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
@@ -68,11 +66,11 @@ class FrankWolfePlan(CalibratedPlan):
         reach = self.reach
         loss, label = self.problem.loss, self.problem.bounding.label_bound
         bound = loss.regularity(label=label, reach=reach).lipschitz
-        if loss.target == "sign" and is_proved(loss):
+        if loss.target == "sign" and loss.proved_convex:
             # privacy: a convex loss is steepest at the ends of the reach, for either label, and a
             # gradient clip only makes it less steep. Of other losses the constants alone count.
             z, y = np.array([-reach, reach] * 2), np.array([-1.0, -1.0, 1.0, 1.0])
-            bound = min(bound, float(np.abs(inner_loss(loss).slope(z, y)).max()))
+            bound = min(bound, float(np.abs(loss.inner.slope(z, y)).max()))
         if not math.isfinite(bound):
             raise MissingBound(
                 f"The slope of the {loss.name} loss is unbounded here, and noise is scaled to its "
@@ -108,7 +106,7 @@ class FrankWolfePlan(CalibratedPlan):
         if self.pure or not isinstance(self.vertices, CrossPolytope):
             return None
         rows = rounded_rows(self.problem)
-        if isinstance(self.problem.loss, Squared):
+        if self.problem.loss.quadratic:
             return "squared" if rows * squared_rounding(rows, self.steps) < MOST_ROUNDING else None
         return None if self.stale is None else "stale"
 

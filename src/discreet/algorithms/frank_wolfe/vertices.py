@@ -18,7 +18,7 @@ from scipy.spatial.distance import pdist
 from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, exponential_mechanism, permute_and_flip, signs
-from discreet.sets import Box, ConvexSet, L1Ball, Simplex, VertexPolytope
+from discreet.sets import ConvexSet, Polytope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,41 +156,35 @@ def vertices_of(constraint: ConvexSet, dimension: int) -> Vertices | None:
 
     Examples
     --------
+    >>> from discreet.sets import L1Ball
     >>> vertices = vertices_of(L1Ball(radius=2.0), 5)
     >>> vertices.spread(peak=1.0, norm=3.0), round(math.exp(vertices.log_count))
     (4.0, 10)
     """
-    root2 = math.sqrt(2.0) if dimension > 1 else 0.0
-    if isinstance(constraint, L1Ball):
-        r = constraint.size
-        return CrossPolytope(
+    axes = constraint.axis_vertices
+    if axes is not None:
+        r, root2 = axes.size, math.sqrt(2.0) if dimension > 1 else 0.0
+        # Two ends of one axis lie furthest apart; without signs, ends of two axes.
+        widths = (2.0 * r, 2.0 * r) if axes.signed else (root2 * root2 * r, root2 * r)
+        return (CrossPolytope if axes.signed else Corners)(
             dimension=dimension,
-            widths=(2.0 * r, 2.0 * r),
+            widths=widths,
             sizes=(r, r),
-            log_count=math.log(2.0 * dimension),
+            log_count=math.log(2.0 * dimension if axes.signed else dimension),
             size=r,
         )
-    if isinstance(constraint, Simplex):
-        r = constraint.total
-        return Corners(
-            dimension=dimension,
-            widths=(root2 * root2 * r, root2 * r),
-            sizes=(r, r),
-            log_count=math.log(dimension),
-            size=r,
-        )
-    if isinstance(constraint, VertexPolytope):
+    if isinstance(constraint, Polytope):
         points = constraint.vertices(dimension)
-        widths = [float(pdist(points, m).max(initial=0.0)) for m in ("cityblock", "euclidean")]
+        apart = [float(pdist(points, m).max(initial=0.0)) for m in ("cityblock", "euclidean")]
         sizes = [float(np.linalg.norm(points, order, axis=1).max()) for order in (1, 2)]
         return VertexList(
             dimension=dimension,
-            widths=(_up(widths[0], dimension), _up(widths[1], dimension)),
+            widths=(_up(apart[0], dimension), _up(apart[1], dimension)),
             sizes=(_up(sizes[0], dimension), _up(sizes[1], dimension)),
             log_count=math.log(len(points)),
             points=points,
         )
-    if isinstance(constraint, Box):
+    if constraint.separable:
         low, high = constraint.limits((dimension,))
         width, size = high - low, np.maximum(np.abs(low), np.abs(high))
         if not np.isfinite(width).all():

@@ -2,13 +2,12 @@
 
 from discreet.algorithms.gradient.bolt_on import BoltOn
 from discreet.algorithms.gradient.heavy_ball import HeavyBall
-from discreet.algorithms.gradient.line_search import LOGITS, LineSearch
+from discreet.algorithms.gradient.line_search import LineSearch, estimates_logit
 from discreet.algorithms.gradient.mirror_descent import MirrorDescent
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradient, NoisyGradientPlan
 from discreet.algorithms.gradient.noisy_newton import NoisyNewton
 
 __all__ = [
-    "LOGITS",
     "BoltOn",
     "HeavyBall",
     "LineSearch",
@@ -16,4 +15,5 @@ __all__ = [
     "NoisyGradient",
     "NoisyGradientPlan",
     "NoisyNewton",
+    "estimates_logit",
 ]

@@ -58,6 +58,7 @@ class BassilySmithThakurta:
     """
 
     name: ClassVar[str] = "bst14"
+    may_claim_less: ClassVar[bool] = True
 
     norm_guess: float | None = None
 

@@ -26,7 +26,7 @@ from discreet.checks import integer
 from discreet.data import Rows
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
-from discreet.losses import CalibratedLogistic, Logistic
+from discreet.losses import Loss
 from discreet.mechanisms.batches import Sampler
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
 from discreet.noise import Randomness
@@ -35,11 +35,18 @@ from discreet.problem import Problem
 if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradient
 
-LOGITS = (Logistic, CalibratedLogistic)
-"""Losses of which the length of the weights can be fitted: they estimate a logit."""
-
 ROUNDS = 8
 """Places at which the derivative is taken."""
+
+
+def estimates_logit(loss: Loss) -> bool:
+    """Return whether the length of the weights can be fitted: predictions estimate a logit.
+
+    >>> from discreet.losses import Hinge, Logistic
+    >>> estimates_logit(Logistic()), estimates_logit(Hinge())
+    (True, False)
+    """
+    return loss.probabilities and loss.outputs == 1
 
 
 def check_line_search(config: NoisyGradient, problem: Problem, budget: Budget) -> None:
@@ -47,7 +54,7 @@ def check_line_search(config: NoisyGradient, problem: Problem, budget: Budget) -
     if integer("line_search", config.line_search, 0) == 0:
         return
     other = config.hidden_state or config.adaptive_clip or budget.delta == 0
-    if other or not isinstance(problem.loss, LOGITS):
+    if other or not estimates_logit(problem.loss):
         raise Incompatible(
             "line_search fits the length of the weights of a logistic regression, with a delta and "
             "without hidden_state or adaptive_clip. Leave line_search out."

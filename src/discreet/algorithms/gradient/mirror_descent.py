@@ -54,7 +54,6 @@ from discreet.problem import (
     promise,
     sealed,
 )
-from discreet.sets import AllSpace, Simplex
 
 UNDONE = 0.1
 """What too few steps may add to the bound of the noise, by default, for smooth losses."""
@@ -143,6 +142,7 @@ class MirrorDescent:
 
     Examples
     --------
+    >>> from discreet.sets import Simplex
     >>> from discreet.losses import Logistic
     >>> from discreet.bounds import Bounds
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
@@ -165,11 +165,12 @@ class MirrorDescent:
         if problem.regularizer.value(np.ones(problem.shape)) != 0:
             raise Incompatible("mirror-descent takes no penalty; use noisy-gradient.")
         geometry: Entropy | PNorm
-        if isinstance(problem.constraint, Simplex):
+        axes = problem.constraint.axis_vertices
+        if axes is not None and not axes.signed:
             if self.power is not None:
                 raise Incompatible("On a simplex the geometry is entropy; leave power out.")
-            geometry = Entropy(problem.constraint.total)
-        elif isinstance(problem.constraint, AllSpace):
+            geometry = Entropy(axes.size)
+        elif problem.constraint.whole_space:
             usual = 1 + 1 / max(1.0, math.log(problem.dimension))
             geometry = PNorm(usual if self.power is None else self.power)
         else:

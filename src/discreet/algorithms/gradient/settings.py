@@ -24,8 +24,6 @@ from discreet.checks import integer, nonnegative, positive
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import Sampler
 from discreet.problem import Problem, norm_guess_of
-from discreet.regularizers import Zero
-from discreet.sets import AllSpace
 
 if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradient
@@ -164,8 +162,8 @@ class GradientSetting:
     def _heard(self) -> float:
         """Part of the noise that lies in the span of the rows, at most, where only that counts."""
         n, p = self.problem.n_rows, self.problem.dimension
-        free = isinstance(self.problem.constraint, AllSpace) and self.strength == 0.0
-        free &= isinstance(self.problem.regularizer, Zero) and self.problem.loss.outputs == 1
+        free = self.problem.constraint.whole_space and self.strength == 0.0
+        free &= self.problem.regularizer.zero and self.problem.loss.outputs == 1
         if not free or n is None or self.problem.neighbours == "add-remove":
             return 1.0
         return min(n, p) / p

@@ -37,7 +37,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.gaussian_profile import least
 from discreet.accounting.pld import chain_delta
-from discreet.algorithms.gradient import LOGITS, LineSearch
+from discreet.algorithms.gradient import LineSearch, estimates_logit
 from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
     OUTPUT_SHARES,
@@ -62,7 +62,6 @@ from discreet.problem import (
     promise,
     sealed,
 )
-from discreet.regularizers import Zero
 
 FIRST = 0.1
 """Share of the first run: the noise of the runs has variances as one over their shares."""
@@ -133,7 +132,7 @@ class RecentredPerturbation:
         outputs, inner = budget.split(share)
         output, _ = outputs.split(0.5)
         ridge = max(problem.regularizer.strong_convexity, self.strength or 0.0)
-        logistic = isinstance(problem.loss, LOGITS) and isinstance(problem.regularizer, Zero)
+        logistic = estimates_logit(problem.loss) and problem.regularizer.zero
         sums = self.line_search if logistic and problem.n_rows is not None else 0
         *runs, multiplier = calibrated(
             problem.terms, mode, inner, problem.neighbours, ridge, sums=sums

@@ -20,7 +20,6 @@ from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, Rows, Source
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-from discreet.losses import Clipped, Squared
 from discreet.problem import NOMINAL_ROWS, Problem
 
 _BLOCK = 4096
@@ -86,8 +85,8 @@ class SecondMoments:
         cls, problem: Problem, *, row_l1: float | None = None, coarse: float = 1.0
     ) -> SecondMoments:
         """Return the moments of a least-squares problem; refuses other losses."""
-        loss = problem.loss.loss if isinstance(problem.loss, Clipped) else problem.loss
-        if not isinstance(loss, Squared):
+        loss = problem.loss.inner
+        if not loss.quadratic:
             raise Incompatible(
                 f"Sufficient statistics exist for the squared loss only, not for {loss.name!r}. "
                 "Use objective-perturbation."

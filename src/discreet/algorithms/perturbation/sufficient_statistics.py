@@ -50,8 +50,6 @@ from discreet.problem import (
     promise,
     sealed,
 )
-from discreet.regularizers import Zero
-from discreet.sets import AllSpace, L2Ball
 from discreet.solvers.minimize import minimise
 from discreet.solvers.trust_region import trust_region
 
@@ -93,6 +91,7 @@ class SufficientStatistics:
     """
 
     name: ClassVar[str] = "sufficient-statistics"
+    needs_quadratic: ClassVar[bool] = True
 
     strength: float | None = None
     noise: Kind | None = None
@@ -249,7 +248,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
         problem, p = self.problem, self.moments.dimension
         kernel, domain = problem.regularizer.kernel, problem.constraint
         ridged = matrix + strength * np.eye(p)
-        if isinstance(kernel, Zero) and isinstance(domain, AllSpace | L2Ball):
+        if kernel.zero and (domain.whole_space or domain.norm == "l2"):
             # A public radius keeps the answer finite when noise makes the matrix singular.
             radius = domain.radius(p)
             usual = 64 * norm_guess_of(problem, None)

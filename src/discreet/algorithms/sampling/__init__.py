@@ -2,12 +2,10 @@
 
 from discreet.algorithms.sampling.exponential_sampling import ExponentialSampling
 from discreet.algorithms.sampling.localization import Localization
-from discreet.algorithms.sampling.sensitivity import MOST_ROWS, inner_loss, is_proved
+from discreet.algorithms.sampling.sensitivity import MOST_ROWS
 
 __all__ = [
     "MOST_ROWS",
     "ExponentialSampling",
     "Localization",
-    "inner_loss",
-    "is_proved",
 ]

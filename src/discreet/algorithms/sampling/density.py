@@ -9,7 +9,6 @@ import numpy as np
 from discreet.algorithms.sampling.laws import Region, Target
 from discreet.algorithms.sampling.sensitivity import (
     covered_rows,
-    is_proved,
     largest_loss,
     public_size,
     score_error,
@@ -18,16 +17,15 @@ from discreet.bounds import Array, unit_roundoff
 from discreet.data import Rows, block_rows, gamma
 from discreet.errors import Incompatible, InvalidData
 from discreet.problem import Problem
-from discreet.regularizers import Zero
 
 
 def check_convex(problem: Problem, trusted: bool) -> None:
     """Refuse a loss whose convexity the library has not proved, unless it is trusted."""
-    if not is_proved(problem.loss) and not trusted:
+    if not problem.loss.proved_convex and not trusted:
         raise Incompatible(
-            f"{problem.loss.name!r} is not a loss of this library, and this sampler's guarantee "
-            "rests on its convexity and on correct gradients. Prove both and pass "
-            "trust_loss=True, or use sampler='grid'."
+            f"{problem.loss.name!r} is not declared to be proved convex, and this sampler's "
+            "guarantee rests on its convexity and on correct gradients. Prove both and declare "
+            "proved_convex = True in its class or pass trust_loss=True, or use sampler='grid'."
         )
 
 
@@ -42,7 +40,7 @@ def density(
     if rows.n_rows > covered_rows(problem):
         raise InvalidData("The data has more rows than the rounding bound of the plan covers.")
     kernel = problem.regularizer.kernel
-    flat = isinstance(kernel, Zero)
+    flat = kernel.zero
     # Short, so that the subgradient is nearly one at w itself; not so short that it is rounded off.
     push = _push(problem, radius)
     short = math.sqrt(2.0 * unit_roundoff()) * radius / max(push, 1e-300)
@@ -63,7 +61,7 @@ def density(
 
 def _push(problem: Problem, radius: float) -> float:
     """Return about how steep the penalty is; 0 if there is none but ridge."""
-    if isinstance(problem.regularizer.kernel, Zero):
+    if problem.regularizer.kernel.zero:
         return 0.0
     return public_size(problem, 0.0, radius) / radius
 

@@ -12,10 +12,9 @@ noise of multiplier ``1/mu``, ``mu = a L sqrt(c/m)``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
-
-import numpy as np
 
 from discreet.accounting import Budget
 from discreet.algorithms.sampling.density import check_convex
@@ -24,8 +23,7 @@ from discreet.algorithms.sampling.quadratic_floor import is_curved
 from discreet.checks import between, integer, nonnegative, one_of
 from discreet.errors import Incompatible
 from discreet.problem import Problem, norm_guess_of
-from discreet.regularizers import Zero
-from discreet.sets import AllSpace, Box, ConvexSet, Intersection, L2Ball
+from discreet.sets import Box, ConvexSet, Intersection, L2Ball
 
 PRACTICAL = 16
 """Dimension up to which exact draws take seconds to minutes."""
@@ -95,17 +93,18 @@ class ExponentialSampling:
         integer("steps", self.steps)
         between("accuracy", self.accuracy, 0.0, 1.0)
         guess = norm_guess_of(problem, self.norm_guess)
-        bounded = replace(problem, constraint=_bounded(problem.constraint, guess, self.regularised))
+        inside = _bounded(problem.constraint, problem.dimension, guess, self.regularised)
+        bounded = replace(problem, constraint=inside)
         sampler = self._sampler(bounded)
         if sampler in (*FINE, "grid-walk") or self.regularised:
             check_convex(problem, self.trust_loss)
-        plain = isinstance(problem.regularizer.kernel, Zero)
+        plain = problem.regularizer.kernel.zero
         if sampler == "gaussian-envelope" and not is_curved(problem):
             raise Incompatible(
                 "The sampler 'gaussian-envelope' needs a loss of one output whose curvature the "
                 f"library knows; {problem.loss.name!r} has none. Use 'tangent-envelope'."
             )
-        if sampler == "grid-walk" and not (plain and isinstance(bounded.constraint, Box)):
+        if sampler == "grid-walk" and not (plain and bounded.constraint.separable):
             raise Incompatible(
                 "The sampler 'grid-walk' needs a box and no penalty but ridge: its proved number "
                 "of steps is for a cube. Use 'tangent-envelope', which is exact on every set."
@@ -137,7 +136,7 @@ class ExponentialSampling:
     def _check_regularised(self, problem: Problem, budget: Budget, sampler: str) -> None:
         if budget.delta == 0.0:
             raise Incompatible("The regularised variant needs delta > 0.")
-        fits = isinstance(problem.constraint, Box) and isinstance(problem.regularizer.kernel, Zero)
+        fits = problem.constraint.separable and problem.regularizer.kernel.zero
         if not fits or sampler not in FINE:
             raise Incompatible(
                 "The regularised variant needs a box (or no constraint), no penalty but ridge, "
@@ -145,10 +144,10 @@ class ExponentialSampling:
             )
 
 
-def _bounded(constraint: ConvexSet, guess: float, box: bool) -> ConvexSet:
+def _bounded(constraint: ConvexSet, size: int, guess: float, box: bool) -> ConvexSet:
     """Return the set itself, or its part within the guessed norm where it is unbounded."""
-    if isinstance(constraint, AllSpace):
+    if constraint.whole_space:
         return Box(low=-guess, high=guess) if box else L2Ball(radius=guess)
-    if isinstance(constraint, Box) and not np.isfinite([constraint.low, constraint.high]).all():
+    if math.isinf(constraint.radius(size)):
         return Intersection(sets=(L2Ball(radius=guess), constraint))
     return constraint

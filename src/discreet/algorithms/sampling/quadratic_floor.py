@@ -22,23 +22,11 @@ import numpy as np
 
 from discreet.algorithms.sampling.laws import Floor, Region, tail_weight
 from discreet.algorithms.sampling.laws import Target as Density
-from discreet.algorithms.sampling.sensitivity import inner_loss
 from discreet.bounds import Array
 from discreet.data import Rows
-from discreet.losses import (
-    Huber,
-    HuberisedHinge,
-    Logistic,
-    Loss,
-    Poisson,
-    SmoothedQuantile,
-    Squared,
-)
+from discreet.losses import Loss
 from discreet.losses.base import Regularity, Target
 from discreet.problem import Problem
-
-CURVED = (Logistic, HuberisedHinge, Huber, SmoothedQuantile, Poisson, Squared)
-"""Losses whose curvature rises and then falls (weakly) along the line."""
 
 NEWTON_STEPS = 20
 CLOSE = 0.1
@@ -52,8 +40,10 @@ SPANS = (0.8, 1.0, 1.3)
 
 
 def is_curved(problem: Problem) -> bool:
-    """Return whether the library has proved a floor for the loss of a problem."""
-    return type(inner_loss(problem.loss)) in CURVED
+    """Return whether there is a proof of a floor for the loss of a problem."""
+    # privacy: the draw is exact only if scores lie above the floor, which takes both.
+    loss = problem.loss
+    return loss.outputs == 1 and loss.proved_convex and loss.curvature_unimodal
 
 
 @dataclass(frozen=True)
@@ -65,6 +55,7 @@ class SecantCurvature(Loss):
 
     Examples
     --------
+    >>> from discreet.losses import Logistic
     >>> far = SecantCurvature(Logistic(), reach=4.0, span=math.inf)
     >>> far.curvature(np.zeros(1), np.ones(1)).round(3), Logistic().curvature(np.zeros(1), 1.0)
     (array([0.166]), array([0.25]))

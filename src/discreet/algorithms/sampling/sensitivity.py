@@ -16,12 +16,9 @@ from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.data import block_rows, gamma
 from discreet.data.rounding_errors import margin_error
 from discreet.errors import Incompatible, MissingBound
-from discreet.losses import LOSSES, Clipped, Loss
 from discreet.problem import Problem
 from discreet.regularizers import Zero
 from discreet.sets import L2Ball
-
-_PROVED = frozenset(map(type, LOSSES.values()))
 
 MOST_ROWS = 2**24
 """Rows covered by the rounding bound where their number is secret."""
@@ -50,11 +47,11 @@ def lipschitz_within(problem: Problem, radius: float) -> float:
 def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
     """Return the largest difference of one row's loss between two points of the set.
 
-    A scalar loss of this library is convex in ``z = <x, w>``, so over ``|z| <=
-    reach`` it is largest at an end and smallest where its slope crosses zero. Its
-    range grows with the label's distance from 0 for losses of ``z - y``, and is
-    convex in the label for losses linear in it, so only extreme labels matter.
-    Losses of several outputs and of others' making get ``lipschitz * diameter``.
+    A scalar loss that is proved convex in ``z = <x, w>`` is, over ``|z| <= reach``,
+    largest at an end and smallest where its slope crosses zero. Where its range is
+    largest at an extreme label (it grows with the label's distance from 0 for
+    losses of ``z - y``, and is convex in the label for losses linear in it), only
+    those matter. A loss that declares less gets ``lipschitz * diameter``.
 
     Parameters
     ----------
@@ -75,14 +72,14 @@ def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
     4.0
     """
     plain = lipschitz_within(problem, radius) * diameter
-    loss, reach = inner_loss(problem.loss), problem.row_norm * radius
+    loss, reach = problem.loss.inner, problem.row_norm * radius
     label = problem.bounding.label_bound
     # privacy: nothing is known of other losses but what they declare.
-    if loss.outputs != 1 or not is_proved(loss):
+    if loss.outputs != 1 or not (loss.proved_convex and loss.only_extremes_matter):
         return plain
     if not (math.isfinite(reach) and math.isfinite(label)):
         return plain
-    y = _extreme_labels(loss, label)
+    y = loss.extreme_labels(label)
     try:
         lowest = np.clip(loss.slope_inverse(np.zeros_like(y), y), -reach, reach)
     except Incompatible:
@@ -115,18 +112,14 @@ def covered_rows(problem: Problem) -> int:
 def largest_loss(problem: Problem, radius: float) -> float:
     """Return a bound on one row's weighted loss over the set."""
     label = problem.bounding.label_bound
-    loss, reach = inner_loss(problem.loss), problem.row_norm * radius
+    loss, reach = problem.loss.inner, problem.row_norm * radius
     if not math.isfinite(label):
         raise MissingBound(
             "label is not set. The size of the loss bounds its rounding errors, which are paid "
             "for. Pass Bounds(label=(low, high)); labels are clipped to it."
         )
-    y = _extreme_labels(loss, label)
-    start = loss.value(np.zeros((len(y), loss.outputs)) if loss.outputs > 1 else 0.0 * y, y)
     slope = loss.regularity(label=label, reach=reach).lipschitz
-    if loss.target == "vector":
-        start = start + slope * label
-    return problem.bounds.weight * (float(np.max(np.abs(start))) + slope * reach)
+    return problem.bounds.weight * (loss.at_zero(label) + slope * reach)
 
 
 def score_error(problem: Problem, radius: float, public: float = 0.0) -> float:
@@ -138,7 +131,7 @@ def score_error(problem: Problem, radius: float, public: float = 0.0) -> float:
     """
     n, u = covered_rows(problem), unit_roundoff()
     p = problem.bounding.dimension
-    loss, reach = inner_loss(problem.loss), problem.row_norm * radius
+    loss, reach = problem.loss.inner, problem.row_norm * radius
     slope = loss.regularity(label=problem.bounding.label_bound, reach=reach).lipschitz
     margin = margin_error(p, p, radius) * problem.row_norm
     # Sparse blocks are the longest; the bound must not depend on how rows are stored.
@@ -154,32 +147,3 @@ def public_size(problem: Problem, strength: float, radius: float) -> float:
     """Return a bound on the public part of the objective on the set."""
     corner: Array = np.full(problem.shape, radius)
     return float(problem.regularizer.value(corner)) + 0.5 * strength * radius**2
-
-
-def inner_loss(loss: Loss) -> Loss:
-    """Return the loss without its gradient clip.
-
-    >>> from discreet.losses import Squared
-    >>> inner_loss(Clipped(loss=Squared(), clip=1.0))
-    Squared()
-    """
-    return loss.loss if isinstance(loss, Clipped) else loss
-
-
-def is_proved(loss: Loss) -> bool:
-    """Return whether the library has proved the loss to be convex, gradient clip or not.
-
-    >>> from discreet.losses import Hinge
-    >>> is_proved(Hinge()), is_proved(Clipped(loss=Hinge(), clip=1.0))
-    (True, True)
-    """
-    # A class derived from a proved one may compute anything.
-    return type(inner_loss(loss)) in _PROVED
-
-
-def _extreme_labels(loss: Loss, label: float) -> Array:
-    if loss.target == "index":
-        return np.arange(loss.outputs, dtype=np.float64)
-    if loss.target == "vector":
-        return np.zeros((1, loss.outputs))
-    return np.array([0.0, label]) if loss.target == "count" else np.array([-label, label])

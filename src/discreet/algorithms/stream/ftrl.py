@@ -55,8 +55,6 @@ from discreet.problem import (
     checked,
     norm_guess_of,
 )
-from discreet.regularizers import Zero
-from discreet.sets import AllSpace
 
 ONE_PASS = "every row is fed once a pass, at a place in the stream that does not depend on data"
 """What a stream assumes of whoever feeds it."""
@@ -101,6 +99,7 @@ class FTRL:
 
     name: ClassVar[str] = "ftrl"
     needs_delta: ClassVar[bool] = True
+    may_claim_less: ClassVar[bool] = True
 
     strategy: str = "blt"
     batch: int | None = None
@@ -123,7 +122,7 @@ class FTRL:
                 "ftrl protects a row at its place in the stream; under add-remove neighbours every "
                 "later row would move. Use neighbours='zero-out' or 'replace-one'."
             )
-        if not isinstance(problem.regularizer, Zero):
+        if not problem.regularizer.zero:
             raise Incompatible(
                 "ftrl has its own regularizer, Delta/2 ||w||^2. Leave the regularizer empty and "
                 "use strength or a constraint."
@@ -154,7 +153,7 @@ class FTRL:
 
 def _met(problem: Problem) -> float:
     """Return how many standard deviations of the noise a gradient of norm 1 meets."""
-    if not isinstance(problem.constraint, AllSpace):
+    if not problem.constraint.whole_space:
         return math.sqrt(problem.dimension)
     outputs = problem.loss.outputs
     return math.sqrt(2.0 / math.pi) if outputs == 1 else math.sqrt(outputs)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.bounds import Array
-from discreet.sets import ConvexSet, Polytope, Simplex, VertexPolytope
+from discreet.sets import ConvexSet, Polytope
+from discreet.sets.base import hull
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class Flat(ConvexSet):
 
     Examples
     --------
+    >>> from discreet.sets import Simplex
     >>> flat = flattened(Simplex(), (3,))
     >>> flat.basis.shape, round(flat.diameter(2), 6)
     ((3, 2), 1.414214)
@@ -71,12 +73,7 @@ class Flat(ConvexSet):
 
 def flattened(constraint: ConvexSet, shape: tuple[int, ...]) -> Flat | None:
     """Return a polytope in the coordinates of its hull; None for sets that need no such help."""
-    if not isinstance(constraint, (Simplex, VertexPolytope)):
+    if not isinstance(constraint, Polytope) or constraint.has_interior(shape):
         return None
-    vertices = constraint.vertices(math.prod(shape))
-    origin = vertices.mean(axis=0)
-    _, sizes, directions = np.linalg.svd(vertices - origin, full_matrices=False)
-    rank = int((sizes > 1e-9 * max(sizes.max(initial=0.0), 1e-300)).sum())
-    if not 0 < rank < origin.size:
-        return None
-    return Flat(constraint, shape, origin, directions[:rank].T.copy())
+    origin, directions = hull(constraint.vertices(math.prod(shape)))
+    return Flat(constraint, shape, origin, directions.T.copy()) if len(directions) else None

@@ -26,7 +26,6 @@ from discreet.checks import between, integer, nonnegative, positive
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, integers
 from discreet.noise.coins import below_exp
-from discreet.sets import Box
 
 MOST_STEPS = 10_000_000
 
@@ -69,6 +68,7 @@ class GridWalk:
 
     Examples
     --------
+    >>> from discreet.sets import Box
     >>> from discreet.noise import Seeded
     >>> from discreet.algorithms.sampling.laws import Region
     >>> target = Target(Region.of(Box(), (1,)), lambda w: (abs(w[0]), np.sign(w)), 1e-6)
@@ -77,7 +77,7 @@ class GridWalk:
     """
 
     def __init__(self, target: Target, *, cells: int, rise: float, accuracy: float) -> None:
-        if not isinstance(target.region.constraint, Box):
+        if not target.region.constraint.separable:
             raise Incompatible(
                 "The grid walk is a reference for boxes only: its number of steps is proved for a "
                 "cube. Use a Box, or the sampler 'tangent-envelope', which is exact on every set."

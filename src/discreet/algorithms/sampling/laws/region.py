@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.algorithms.sampling.laws.flat import Flat, flattened
 from discreet.bounds import Array
 from discreet.errors import Incompatible
-from discreet.sets import Box, ConvexSet, Intersection, L2Ball, Simplex, VertexPolytope
+from discreet.sets import ConvexSet
 
 Whole = npt.NDArray[np.int64]
 
@@ -47,6 +47,7 @@ class Region:
 
     Examples
     --------
+    >>> from discreet.sets import L2Ball
     >>> region = Region.of(L2Ball(radius=1.0), (2,), bits=2)
     >>> region.points(np.array([[0, 0], [2, 2]])).tolist()
     [[-1.0, -1.0], [0.0, 0.0]]
@@ -89,7 +90,7 @@ class Region:
                 "Sampling needs a bounded constraint set: over an unbounded one the density has "
                 "no bounded sensitivity. Pass constraint=L2Ball(radius=...) or a Box."
             )
-        if not ((high > low).all() and _has_interior(constraint, shape)):
+        if not ((high > low).all() and constraint.has_interior(shape)):
             raise Incompatible(
                 f"The set {constraint.name!r} has no interior in the space of the weights, so no "
                 "density lives on it. Use a set of full dimension, a simplex or a vertex polytope."
@@ -119,7 +120,7 @@ class Region:
     @property
     def full(self) -> bool:
         """Whether every lattice point of the box is inside."""
-        return isinstance(self.constraint, Box) and math.isinf(self.radius)
+        return self.constraint.separable and math.isinf(self.radius)
 
     def points(self, index: Whole) -> Array:
         """Return the lattice points of rows of indices; exact."""
@@ -193,25 +194,12 @@ class Region:
 def _box(constraint: ConvexSet, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the lowest and highest coordinates of the points of a set."""
     size = math.prod(shape)
-    if math.isinf(constraint.radius(size)) and not isinstance(constraint, Box):
+    if math.isinf(constraint.radius(size)) and not constraint.separable:
         return np.full(size, -math.inf), np.full(size, math.inf)
-    if isinstance(constraint, Box):
+    if constraint.separable:
         low, high = constraint.limits(shape)
         return low.ravel(), high.ravel()
     units = [unit.reshape(shape) for unit in np.eye(size)]
     high = np.array([constraint.support(unit) for unit in units])
     low = np.array([-constraint.support(-unit) for unit in units])
     return low, high
-
-
-def _has_interior(constraint: ConvexSet, shape: tuple[int, ...]) -> bool:
-    if isinstance(constraint, Intersection):
-        ball = [part for part in constraint.parts if isinstance(part, L2Ball)]
-        inner = constraint.parts[-1].project(np.zeros(shape))
-        # A box that touches the ball in one point has no interior in common with it.
-        touching = bool(ball) and float(np.linalg.norm(inner)) >= ball[0].size
-        return not touching and all(_has_interior(part, shape) for part in constraint.parts)
-    if isinstance(constraint, VertexPolytope):
-        points = constraint.vertices(math.prod(shape))
-        return bool(np.linalg.matrix_rank(points - points[0]) == points.shape[1])
-    return not isinstance(constraint, Simplex)
