@@ -73,7 +73,7 @@ _HOMES = {
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
     "AuditReport": "auditing",
-    "Bounds": "types",
+    "Bounds": "bounds",
     "Budget": "accounting",
     "Guarantee": "accounting",
     "Ledger": "ledger",
