@@ -15,6 +15,7 @@ ROOMS = (
     "checks",
     "bounds",
     "files",
+    "schema",
     "accounting",
     "losses",
     "sets",

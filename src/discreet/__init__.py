@@ -28,14 +28,30 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
+    from discreet.schema import (
+        Boolean,
+        Categories,
+        Codes,
+        Date,
+        Duration,
+        Ordinal,
+        Range,
+        Schema,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AccuracyFirst",
+    "Boolean",
     "Bounds",
     "Budget",
+    "Categories",
+    "Codes",
+    "Date",
+    "Duration",
     "Guarantee",
+    "Ordinal",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -52,6 +68,8 @@ __all__ = [
     "PrivateSparseRegression",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
+    "Range",
+    "Schema",
     "TooFewRows",
     "UndeclaredBounds",
     "WeakBudget",
@@ -59,9 +77,17 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Boolean": "schema",
     "Bounds": "bounds",
     "Budget": "accounting",
+    "Categories": "schema",
+    "Codes": "schema",
+    "Date": "schema",
+    "Duration": "schema",
     "Guarantee": "accounting",
+    "Ordinal": "schema",
+    "Range": "schema",
+    "Schema": "schema",
     "TooFewRows": "errors",
     "WeakBudget": "errors",
 }

@@ -159,17 +159,21 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
 
     # From configuration to a plan: no data here.
 
-    def plan(self, n_features: int, n_rows: int | None = None) -> AccuracyPlan:
+    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> AccuracyPlan:
         """Return the plan of a fit with no data: method, levels, what is reserved.
 
         Parameters
         ----------
         n_features, n_rows
-            Public shape of the data; under ``add-remove`` ``n_rows`` is a declared
-            size, like the estimator's own.
+            Public shape of the data. A schema of the estimator knows the number of
+            features. Under ``add-remove`` ``n_rows`` is a declared size, like the
+            estimator's own.
         """
         self._check_inner()
-        weight_count("n_features", n_features)
+        schema = self.estimator._declared_schema()
+        if n_features is None and schema is not None:
+            n_features = len(schema.names(self.estimator.target))
+        n_features = weight_count("n_features", n_features)
         inner = self.estimator._declaring(n_rows)
         bounds = inner._declared_bounds(n_features)
         assumptions: tuple[str, ...] = ()
@@ -255,7 +259,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     # The rows.
 
     @whole
-    def fit(self, X: Any, y: Any, *, watch: Watch = unwatched) -> Self:
+    def fit(self, X: Any, y: Any = None, *, watch: Watch = unwatched) -> Self:
         """Run until the target is met or the cap is reached.
 
         Parameters
@@ -364,7 +368,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         found: Array = self._fitted().predict_proba(X)
         return found
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Return the score of the released model; it is a function of these rows."""
         return float(self._fitted().score(X, y))
 

@@ -35,6 +35,7 @@ from discreet.files.checksums import is_sealed, parse, seal
 from discreet.files.writing import write_text
 from discreet.losses import LOSSES, Clipped
 from discreet.regularizers import REGULARIZERS
+from discreet.schema import Schema
 from discreet.sets import SETS
 
 FORMAT = "discreet-model"
@@ -224,6 +225,13 @@ class Portable(Seedless):
             fits.append(held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
+        schema = getattr(self, "schema", None)
+        if schema is not None:
+            target = getattr(self, "target", None)
+            declared, own = schema.bounds_for(target), self.bounds_
+            fits += [declared.features == own.features, declared.label in (None, own.label)]
+            fits.append(declared.classes in (None, own.classes))
+            fits.append(list(self.feature_names_in_) == schema.names(target))
         if not all(fits):
             raise InvalidData("The arrays of this model do not fit together.")
 
@@ -299,6 +307,7 @@ def _parts() -> dict[str, Any]:
         "Bounds": Bounds,
         "Budget": Budget,
         "Clipped": Clipped,
+        "Schema": Schema,
         **parts,
         **{kind.__name__: kind for kind in ALGORITHMS.values()},
     }
@@ -320,6 +329,10 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, Schema):
+        held = value.to_dict()
+        # Pairs, because a column may have any name.
+        return {"part": "Schema"} | held | {"columns": list(map(list, held["columns"].items()))}
     if is_dataclass(value) and _parts().get(type(value).__name__) is type(value):
         held = {
             f.metadata.get("argument", f.name): _plain(getattr(value, f.name))
