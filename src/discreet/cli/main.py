@@ -18,6 +18,7 @@ _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy 
 _EPILOG = """\
 a first session:
   discreet demo --out demo
+  discreet schema draft data.csv --out schema.toml
   discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail(f"interrupted: {arguments.interrupted}", 130)
     except DiscreetError as error:
-        return _fail(f"{type(error).__name__}: {error}")
+        return _fail(f"{type(error).__name__}: {error}{_option(error.parameter, arguments)}")
     except OSError as error:
         return _fail(
             f"{error.strerror or 'cannot be read or written'}: {error.filename or 'output'}"
@@ -84,15 +85,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
     # Imported here, so that an interruption of what takes long is caught.
-    from discreet.cli import accuracy_first, card, demo, fit, plan, predict
+    from discreet.cli import accuracy_first, card, demo, fit, listing, plan, predict, schema
     from discreet.cli.parser import Parser
+    from discreet.cli.run_file import expanded
 
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for module in (demo, plan, fit, accuracy_first, predict, card):
+    for module in (demo, listing, schema, plan, fit, accuracy_first, predict, card):
         module.add(verbs)
-    parser.parse_args(argv, arguments)
+    parser.parse_args(expanded(sys.argv[1:] if argv is None else list(argv)), arguments)
+
+
+def _option(parameter: str | None, arguments: argparse.Namespace) -> str:
+    """Return the option that a parameter comes from, in brackets."""
+    if parameter is None or parameter.startswith("-"):
+        return ""
+    name = {"n_features": "features", "n_rows": "rows"}.get(parameter, parameter)
+    if any(given.partition("=")[0] == name for given in getattr(arguments, "set", ())):
+        return f" (--set {name})"
+    return f" (--{name.replace('_', '-')})" if hasattr(arguments, name) else ""
 
 
 def _fail(message: str, code: int = 1) -> int:

@@ -54,3 +54,14 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
         type=seed,
         help="whole number, 0 or more; for tests only: the result is NOT private",
     )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add ``--set``."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter of the model, e.g. radius=3 or constraint='L2Ball(radius=3)'; repeatable",
+    )

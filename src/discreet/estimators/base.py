@@ -23,7 +23,7 @@ from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_c
 from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
-from discreet.estimators.reading import check_scored, read_rows, read_weights
+from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
 from discreet.estimators.tabular import Tabular, allows_blank, put_back, set_aside
 from discreet.problem import Plan, Problem, rows_remark
 from discreet.problem.one_against_rest import one_against_rest
@@ -244,6 +244,8 @@ class PrivateEstimator(Fitted, Tabular):
             options["ensure_all_finite"] = "allow-nan"
             y, lost = set_aside(y, self._labels, Bounds.of(self.bounds))
         X, y = read_rows(self, X, y, y_numeric=self._labels == "real", reset=reset, **options)
+        if lost is None and missing_labels(y).any():
+            raise InvalidData(UNLIKE)
         return X, put_back(y, lost)
 
     def _rows(self, X: Any, **options: Any) -> Any:

@@ -33,15 +33,7 @@ class Configured:
         dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
 
 
-COMMON = """
-    Parameters
-    ----------
-    epsilon, delta
-        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
-    bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
-        labels are clipped to them, new rows too; they are never read from the
-        data.
+TABLES = """
     schema, target
         Declared :class:`~discreet.Schema` of a table, and the name of the column to
         predict. ``fit`` and ``predict`` then take a data frame or an Arrow table as
@@ -50,7 +42,17 @@ COMMON = """
     missing
         Rows with a missing value (NaN), where there is no schema: ``"refuse"``, or
         ``"blank"``, which lets a row count for nothing in a fit, and puts a missing
-        value at the middle of its range in a prediction.
+        value at the middle of its range in a prediction."""
+
+COMMON = f"""
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy budget of one fit. ``delta=0`` asks for pure epsilon-privacy.
+    bounds
+        Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
+        labels are clipped to them, new rows too; they are never read from the
+        data.{TABLES}
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows

@@ -14,7 +14,7 @@ from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.classes import class_numbers, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
-from discreet.estimators.parameters import FITTED, GUESS, INTERCEPT
+from discreet.estimators.parameters import FITTED, GUESS, INTERCEPT, TABLES
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
@@ -26,7 +26,7 @@ _PARAMETERS = f"""
     epsilon, delta
         Privacy budget of the whole stream, all passes and releases included.
     bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them.
+        Declared :class:`~discreet.Bounds`, or a mapping of them.{TABLES}
     neighbours
         ``"zero-out"`` or ``"replace-one"``.
     loss

@@ -300,7 +300,7 @@ class Schema:
         values[~usable] = np.nan if values.dtype.kind == "f" else None
         return values
 
-    def encode_blocks(self, blocks: Iterable[Any], target: str) -> Encoded:
+    def encode_blocks(self, blocks: Iterable[Any], target: str | None) -> Encoded:
         """Return the encoded rows and labels of tables that follow each other.
 
         Only the encoded rows are held, not the text they were read from.
@@ -310,16 +310,18 @@ class Schema:
         blocks
             Tables, as :meth:`encode` takes them.
         target
-            Column to predict.
+            Column to predict, None if there is none.
         """
         parts = [self.encode(block, target, labelled=True) for block in blocks]
         if not parts:
             raise InvalidData("There is no row to read.")
         if len(parts) == 1:
             return parts[0]
-        kind = object if any(p.y.dtype == object for p in parts) else None
-        y = np.concatenate([p.y for p in parts], dtype=kind)
-        X = np.empty((len(y), parts[0].X.shape[1]))
+        y = None
+        if target is not None:
+            kind = object if any(p.y.dtype == object for p in parts) else None
+            y = np.concatenate([p.y for p in parts], dtype=kind)
+        X = np.empty((sum(len(p.X) for p in parts), parts[0].X.shape[1]))
         start = 0
         for part in _taken(parts):
             X[start : start + len(part.X)] = part.X
