@@ -678,7 +678,7 @@ def test_doubling() -> None:
         tests = runs.test_epsilon * (k if test == "fresh" else 1)
         assert outcome.guarantee.epsilon == pytest.approx((2**k - 1) * 0.05 + tests)
         assert outcome.guarantee.reserved == runs.reserved
-    with pytest.raises(InvalidParameter, match="target is too small"):
+    with pytest.raises(InvalidParameter, match="max_error is too small"):
         replace(small, query=replace(small.query, target=1e-30))
     hopeless = replace(small, first=1e-9, count=2).run(rows(), Seeded(0))
     assert hopeless.status == "not-met"

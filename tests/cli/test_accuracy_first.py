@@ -86,7 +86,7 @@ def test_picture_that_cannot_be_drawn_is_refused_before_the_data_is_read(
 
 
 def test_missed_target_is_priced_and_leaves_no_model(folder, run):
-    tested = f"{FIRST} --metric loss --max-error 0.3 --max-epsilon 20 --plot path.png"
+    tested = f"{FIRST} --metric loss --max-error 0.25 --max-epsilon 20 --plot path.png"
     code, out, err = run(f"{tested} --seed 1")
     assert code == 1
     assert "was spent and no model was released" in out

@@ -42,7 +42,7 @@ def test_predictions_equal_those_in_python(fitted, run, rows):
     model = load("model.json")
     assert [line[0] for line in lines] == model.predict(frame(rows)).tolist()
     shown = np.array([line[1:] for line in lines], dtype=float)
-    np.testing.assert_array_equal(shown, model.predict_proba(frame(rows)))
+    np.testing.assert_allclose(shown, model.predict_proba(frame(rows)), rtol=1e-12)
 
 
 def test_predictions_may_be_parquet(fitted, run, rows):

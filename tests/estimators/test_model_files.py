@@ -26,6 +26,7 @@ from discreet import (
     PrivateSGDRegressor,
     load,
 )
+from discreet.accounting import epsilon_at
 from discreet.algorithms import ALGORITHMS
 from discreet.algorithms.stream.ftrl import ONE_PASS
 from discreet.errors import InvalidData, InvalidParameter
@@ -117,8 +118,9 @@ def test_an_even_split_over_fits_is_read() -> None:
     assert model.guarantee_.event.delta(20.0) <= 1e-6 * (1 + 1e-9)
     content = model.to_dict()
     assert Portable.from_dict(content).guarantee_ == model.guarantee_
-    with_value(19.0, "guarantee", "epsilon")(content)
-    with_value(19.0, "parameters", "epsilon")(content)
+    less = 0.99 * epsilon_at(model.guarantee_.event, 1e-6)
+    with_value(less, "guarantee", "epsilon")(content)
+    with_value(less, "parameters", "epsilon")(content)
     with pytest.raises(InvalidData, match="edited"):
         Portable.from_dict(seal(content))
 
@@ -262,7 +264,7 @@ def test_whatever_is_changed_the_checksum_tells() -> None:
 
 def test_a_claim_after_the_fact_comes_with_its_reserve() -> None:
     ridge = PrivateRidge(bounds=BOUNDS)
-    model = AccuracyFirst(ridge, target=0.4, max_epsilon=500.0).fit(X, np.arange(90) % 2)
+    model = AccuracyFirst(ridge, max_error=0.4, max_epsilon=500.0).fit(X, np.arange(90) % 2)
     content = model.estimator_.to_dict()
     for edit in (
         with_value(None, "guarantee", "reserved"),

@@ -325,10 +325,10 @@ class Composed(Curve):
     @cached_property
     def _merged(self) -> tuple[Event, ...]:
         units: dict[Event, int] = {}
-        for event in self.events:
+        for event, run in groupby(self.events):
             if not isinstance(event, Gaussian | ZCDP):
                 one, times = event.unit() if isinstance(event, Curve) else (event, 1)
-                units[one] = units.get(one, 0) + times
+                units[one] = units.get(one, 0) + times * len(list(run))
         rest: list[Event] = []
         for one, times in units.items():
             rest.extend(one.repeated(times) if isinstance(one, Curve) else (one,) * times)

@@ -100,7 +100,11 @@ def calibrate(part: Any) -> None:
             calibrate(item)
     if isinstance(part, Problem):
         part = part.bounding
-    if not type(part).__module__.startswith("discreet.") or not hasattr(part, "__dict__"):
+    room = type(part).__module__
+    # Events are values that a guarantee is read from; there is nothing to calibrate in them.
+    if not room.startswith("discreet.") or room.startswith("discreet.accounting."):
+        return
+    if not hasattr(part, "__dict__"):
         return
     for kind in type(part).__mro__:
         for name, value in vars(kind).items():
