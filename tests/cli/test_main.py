@@ -20,7 +20,9 @@ def test_help_teaches_by_examples(verb, capsys):
     assert f"discreet {verb}" in out.split("examples:")[1]
 
 
-@pytest.mark.parametrize("module", [demo, listing, schema, plan, fit, accuracy_first, predict, card])
+@pytest.mark.parametrize(
+    "module", [demo, listing, schema, plan, fit, accuracy_first, predict, card]
+)
 def test_every_option_has_help(module):
     verbs = Parser().add_subparsers()
     module.add(verbs)

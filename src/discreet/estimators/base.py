@@ -236,13 +236,14 @@ class PrivateEstimator(Fitted, Tabular):
 
     def _validated(self, X: Any, y: Any = None, *, reset: bool = True) -> tuple[Any, Any]:
         """Return rows and labels of a fit or a score; NaN or None where one may be missing."""
+        bounds = self._given_bounds()
         if self.schema is not None:
             return self._read_table(X, y, labelled=True, reset=reset)
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
         lost = None
         if allows_blank(self.missing):
             options["ensure_all_finite"] = "allow-nan"
-            y, lost = set_aside(y, self._labels, Bounds.of(self.bounds))
+            y, lost = set_aside(y, self._labels, bounds)
         X, y = read_rows(self, X, y, y_numeric=self._labels == "real", reset=reset, **options)
         if lost is None and missing_labels(y).any():
             raise InvalidData(UNLIKE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Number
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,9 +68,11 @@ def text(cell: Any) -> str | None:
     """
     if isinstance(cell, str):
         return cell.strip()
-    if cell is UNREADABLE:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # of pandas
+        return ""
+    if not isinstance(cell, Number | np.bool_):
         return None
-    if cell is None or cell != cell or type(cell).__name__ in ("NAType", "NaTType"):
+    if cell != cell:
         return ""
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         return str(int(cell))  # whole numbers are held as floats where some are missing
