@@ -182,13 +182,13 @@ def replaced(old, new):
         (replaced("[columns]", "columns = 3\n[x]"), "A schema has no key 'x'"),
         (
             replaced("range = [20, 80]", "range = [80, 20]"),
-            "Column 'age': range must have low < high",
+            "'age': range must have low < high",
         ),
         (replaced("range = [20, 80]", "range = [20]"), "must be a pair (low, high)"),
         (replaced("range = [20, 80]", "ranges = [20, 80]"), "Column 'age' needs one of: range"),
         (
             replaced('["office", "field"]', '["office"]'),
-            "categories must be a list of at least two",
+            "must be a list of at least two",
         ),
         (replaced('["office", "field"]', '["office", "office"]'), "hold a value twice"),
         (replaced('["office", "field"]', "[1, nan]"), "a number that no cell is read as"),
