@@ -178,7 +178,7 @@ _SAID: dict[str, Any] = {
 def _column(facts: Mapping[str, Any]) -> str:
     """Say what a schema declares about a column."""
     (key,) = [key for key in _SAID if key in facts]
-    said = _SAID[key](facts[key])
+    said: str = _SAID[key](facts[key])
     if "unit" in facts:
         said += f" {facts['unit']}"
     if facts.get("other") is not None:

@@ -93,6 +93,7 @@ class Date(NumberColumn):
 
 def _moment(cell: Any, format: str | None) -> datetime | None:
     """Return a cell as a moment of a clock, None for what is none."""
+    found: datetime | None
     try:
         if isinstance(cell, str):
             text = cell.strip()
