@@ -87,6 +87,17 @@ class LinearModel(PrivateEstimator):
     def _product(self, X: Any) -> Any:
         return X @ self.coef_.T
 
+    def to_sklearn(self) -> Any:
+        """Return a plain scikit-learn model with the released weights, for exporters.
+
+        It predicts alike for rows within the declared bounds; it clips no others, nor
+        counts that exceed a limit, and takes rows that are encoded already where there is a schema. The guarantee
+        holds for it, but stays here.
+        """
+        from discreet.estimators.plain import plain_model
+
+        return plain_model(self)
+
 
 class Chosen(LinearModel):
     """Models that any fitting algorithm may fit."""
