@@ -91,8 +91,8 @@ class LinearModel(PrivateEstimator):
         """Return a plain scikit-learn model with the released weights, for exporters.
 
         It predicts alike for rows within the declared bounds; it clips no others, nor
-        counts that exceed a limit, and takes rows that are encoded already where there is a schema. The guarantee
-        holds for it, but stays here.
+        counts that exceed a limit. Where there is a schema it takes encoded rows. The
+        guarantee holds for it, but stays here.
         """
         from discreet.estimators.plain import plain_model
 
