@@ -223,6 +223,32 @@ def test_only_what_is_declared_blank_may_be_missing() -> None:
         model.fit(np.where(np.isnan(X), np.inf, X), y)
 
 
+@pytest.mark.parametrize(
+    ("column", "no", "yes"),
+    [
+        (Boolean(), False, True),
+        (Boolean("nein", "ja"), "nein", "ja"),
+        (Categories([0, 1]), 0, 1),
+        (discreet.Codes(1, 2), 1.0, 2.0),
+        (discreet.Ordinal(["low", "high"]), "low", "high"),
+    ],
+)
+@pytest.mark.parametrize("lost", [[5], list(range(N))])
+def test_labels_of_any_kind_may_be_missing(column: Any, no: Any, yes: Any, lost: Any) -> None:
+    labels = [yes if rich == "yes" else no for rich in TABLE.rich]
+    table = {"age": TABLE.age, "t": [None if k in lost else v for k, v in enumerate(labels)]}
+    schema = Schema({"age": Range(20, 80), "t": column}, missing="blank")
+    model = PrivateLogisticRegression(schema=schema, target="t", epsilon=8.0, random_state=0)
+    assert set(model.fit(table).predict(table)) <= {no, yes}
+    if len(lost) == 1:
+        assert model.score(TABLE, labels) > 0.8
+    bounds = Bounds(features=(20, 80), classes=(no, yes))
+    plain = PrivateLogisticRegression(
+        bounds=bounds, missing="blank", epsilon=8.0, random_state=0
+    ).fit(TABLE[["age"]].to_numpy(), table["t"])
+    np.testing.assert_allclose(plain.coef_, model.coef_)
+
+
 def test_missing_labels_need_declared_classes() -> None:
     X, y = arrays(HIDDEN, "rich")
     model = PrivateLogisticRegression(missing="blank", bounds=Bounds(row_norm=100.0))

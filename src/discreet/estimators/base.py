@@ -254,10 +254,11 @@ class PrivateEstimator(Fitted, Tabular):
         new = not options.get("reset", False)
         if self.schema is not None:
             X, _ = self._read_table(X, reset=not new)
+        elif not allows_blank(self.missing):
+            return read_rows(self, X, **({"reset": False} | options))
         else:
-            finite = "allow-nan" if allows_blank(self.missing) else True
-            options = {"reset": False, "ensure_all_finite": finite, **options}
-            X = read_rows(self, X, **options)
+            given = {"reset": False, "ensure_all_finite": "allow-nan"} | options
+            X = read_rows(self, X, **given)
         return neutral(self.bounds_, X) if new else X
 
     def _scored(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:

@@ -35,8 +35,10 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1], dtype=int8), ())
     """
     lost = missing_labels(y)
-    there = np.asarray(y)[~lost] if lost.any() else y
-    check_labels(there)
+    # Beside a missing label all are held as objects; without it they have a type again.
+    there = np.array(np.asarray(y)[~lost].tolist()) if lost.any() else y
+    if len(there):
+        check_labels(there)
     assumptions: tuple[str, ...] = ()
     if bounds.classes is None:
         seen = np.unique(there)
