@@ -187,13 +187,21 @@ def test_a_blank_row_is_as_good_as_none_at_a_declared_size(kind: Any) -> None:
     np.testing.assert_allclose(there, gone, rtol=1e-6)
 
 
-def test_the_number_of_rows_is_that_of_the_table() -> None:
-    # The elastic net's penalty grows with it, so a plan that left blank rows out would tell.
-    kind = discreet.PrivateElasticNet
-    made = {"target": "cost", "schema": BLANK, "random_state": 0}
-    bare = TABLE.copy()
-    bare.loc[LOST, "age"] = None
-    assert kind(**made).fit(bare).guarantee_ == kind(**made).fit(TABLE).guarantee_
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_a_plan_counts_blank_rows(monkeypatch, neighbours: str) -> None:
+    # A plan for the rows in use would tell how many are blank.
+    seen, planned = [], PrivateRidge._planned
+
+    def noted(self: Any, problem: Any, fits: int = 1) -> Any:
+        seen.append(problem.n_rows)
+        return planned(self, problem, fits)
+
+    monkeypatch.setattr(PrivateRidge, "_planned", noted)
+    model = PrivateRidge(target="cost", schema=BLANK, neighbours=neighbours).fit(HIDDEN)
+    bounds = SCHEMA.bounds_for("cost")
+    X, y = model.schema.encode(HIDDEN, "cost", labelled=True)
+    PrivateRidge(bounds=bounds, missing="blank", neighbours=neighbours).fit(X, y)
+    assert seen == [N, N]
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
