@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite coverage test-oldest clean
+.PHONY: demo test lint types suite coverage test-oldest test-postgres clean
 
 demo: $(VENV)/.ready
 	$(BIN)/discreet demo --out demo --force
@@ -32,6 +32,12 @@ test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c tests/oldest.txt
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)-oldest/bin/pytest -n 2
+
+test-postgres: $(VENV)/.ready
+	ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || \
+		{ apt-get update && apt-get install --yes postgresql; }
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[postgres]'
+	$(BIN)/python tests/ledger/server.py $(BIN)/pytest -n0 tests/ledger/test_postgres.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest demo build dist

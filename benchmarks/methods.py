@@ -174,6 +174,13 @@ METHODS = {
         settings=grid(share=(0.02, 0.05, 0.1, 0.2, 0.4)),
         large=grid(share=(0.05, 0.1, 0.2)),
     ),
+    "phased-sgd": Method(
+        title="Feldman et al. phased SGD",
+        script="phased_sgd.py",
+        relation="zero-out",
+        settings=grid(radius=(5.0, 10.0, 20.0, 60.0), multiple=(1.0, 4.0)),
+        large=grid(radius=(10.0, 60.0), multiple=(1.0, 4.0)),
+    ),
     "opacus": Method(
         title="Opacus DP-SGD",
         script="opacus_sgd.py",

@@ -32,6 +32,7 @@ from discreet.algorithms import NoisyGradient, ObjectivePerturbation, OutputPert
 from discreet.data import ArraySource
 from discreet.defaults import choose
 from discreet.errors import MissingBound
+from discreet.lab import fingerprint_rows, linear_bound, quadratic_bound
 from discreet.losses import (
     Absolute,
     EuclideanDistance,
@@ -48,7 +49,6 @@ from discreet.problem import Problem
 from discreet.regularizers import Ridge
 from discreet.sets import AllSpace, L2Ball
 from few_rows import rows as law_rows
-from fingerprints import hard_instance, linear_lower_bound, quadratic_lower_bound
 from problems import PROBLEMS, data_directory
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -167,9 +167,9 @@ def hard(runs: int) -> list[dict[str, Any]]:
     """Measure the excess on the instances no private method can do well on."""
     out = []
     for kind, n, p, epsilon, delta, *share in HARD:
-        rng, linear = np.random.default_rng(p), kind == "linear"
-        bound = linear_lower_bound if linear else quadratic_lower_bound
-        least, size, copies = bound(n, p, epsilon, delta, *share)
+        linear = kind == "linear"
+        bound = linear_bound if linear else quadratic_bound
+        least, size, copies = bound(p, n, epsilon, delta, *share)
         problem = Problem(
             loss=Linear(),
             bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)),
@@ -187,7 +187,7 @@ def hard(runs: int) -> list[dict[str, Any]]:
         # What the noise of one release of the sum costs a quadratic if nothing shrinks it.
         noise = p * (2 * gaussian_multiplier(epsilon, delta)) ** 2 / (2 * n)
         for s in range(runs):
-            X = hard_instance(n, p, size, copies, rng)
+            X = fingerprint_rows(n, p, size, copies, s)
             w = plan.run(ArraySource(X, np.zeros(n)), Seeded(s)).weights
             total = X.sum(axis=0)
             if linear:

@@ -81,6 +81,10 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize(
     ("example", "shows"),
     [
+        (
+            "local.py",
+            ["persons needed: [1-9]", "reports used: 12,000", "epsilon = 2, delta = 0 per p"],
+        ),
         ("logistic.py", ["epsilon = 1, delta = 1e-05 per row", r"test accuracy (0\.[6-9]|1\.00)"]),
         ("ridge.py", ["gaussian noise scale", "epsilon   10: mean R2 0.", "not private:  R2 0."]),
         ("search.py", ["4 fits of epsilon = 0.5 together", "delta = 4e-06", "chosen: "]),
@@ -94,6 +98,7 @@ def test_example_runs_and_shows_its_guarantee(example, shows, capsys):
 
 def test_every_example_is_tested():
     assert {p.name for p in (ROOT / "examples").glob("*.py")} == {
+        "local.py",
         "logistic.py",
         "ridge.py",
         "search.py",

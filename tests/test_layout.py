@@ -17,6 +17,7 @@ ROOMS = (
     "files",
     "schema",
     "accounting",
+    "ledger",
     "losses",
     "sets",
     "regularizers",
@@ -28,8 +29,13 @@ ROOMS = (
     "algorithms",
     "adaptive",
     "defaults",
+    "lab",
+    "local",
     "estimators",
     "report",
+    "auditing",
+    "evaluation",
+    "tuning",
     "cli",
 )
 """From the ground up: a room imports from itself and from rooms named before it."""

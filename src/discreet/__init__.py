@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
+    from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
-    from discreet.errors import TooFewRows, WeakBudget
+    from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
         PrivateElasticNet,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
         UndeclaredBounds,
         load,
     )
+    from discreet.evaluation import evaluate, make_private_scorer
+    from discreet.ledger import Ledger
     from discreet.schema import (
         Boolean,
         Categories,
@@ -39,11 +42,13 @@ if TYPE_CHECKING:
         Range,
         Schema,
     )
+    from discreet.tuning import PrivateSearch
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AccuracyFirst",
+    "AuditReport",
     "Boolean",
     "Bounds",
     "Budget",
@@ -52,6 +57,7 @@ __all__ = [
     "Date",
     "Duration",
     "Guarantee",
+    "Ledger",
     "Ordinal",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
@@ -66,6 +72,7 @@ __all__ = [
     "PrivateRidge",
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
+    "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
     "PrivateStreamClassifier",
@@ -73,13 +80,20 @@ __all__ = [
     "Range",
     "Schema",
     "TooFewRows",
+    "Uncounted",
     "UndeclaredBounds",
     "WeakBudget",
+    "audit",
+    "evaluate",
     "load",
+    "make_private_scorer",
 ]
 
 _HOMES = {
     "Boolean": "schema",
+    "make_private_scorer": "evaluation",
+    "evaluate": "evaluation",
+    "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
     "Categories": "schema",
@@ -90,8 +104,12 @@ _HOMES = {
     "Ordinal": "schema",
     "Range": "schema",
     "Schema": "schema",
+    "Ledger": "ledger",
+    "PrivateSearch": "tuning",
     "TooFewRows": "errors",
+    "Uncounted": "errors",
     "WeakBudget": "errors",
+    "audit": "auditing",
 }
 
 

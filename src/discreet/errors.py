@@ -9,10 +9,12 @@
     ├── InvalidData      (ValueError)   rows that fail the public schema
     │   └── NotNumbers   (TypeError)    cells that are no numbers at all
     ├── BudgetTooSmall   (ValueError)   no valid calibration at this epsilon and delta
+    ├── BudgetExceeded   (ValueError)   a ledger has too little left, so nothing was read
+    ├── LedgerUnavailable (RuntimeError) a ledger cannot be read or written
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
 Warnings: ``UndeclaredBounds`` and ``NoStableSupport`` of the estimators, and
-``WeakBudget`` and ``TooFewRows`` here.
+``WeakBudget``, ``TooFewRows`` and ``Uncounted`` here.
 
 A message is a release: it names parameters and says what to do, and never
 contains a row, a label or any other value computed from the data.
@@ -57,12 +59,24 @@ class BudgetTooSmall(DiscreetError, ValueError):
     """No calibration is valid at the requested budget."""
 
 
+class BudgetExceeded(DiscreetError, ValueError):
+    """A ledger refuses what would pass its cap; nothing was read or spent."""
+
+
+class LedgerUnavailable(DiscreetError, RuntimeError):
+    """A ledger could not be read or written, so nothing may be spent from it."""
+
+
 class NotCertified(DiscreetError, RuntimeError):
     """A certificate could not be produced; nothing was released."""
 
 
 class WeakBudget(UserWarning):
     """A budget that protects little: a large epsilon, or a delta of one row or more."""
+
+
+class Uncounted(UserWarning):
+    """Rows were learned from, and nobody adds up what that costs."""
 
 
 class TooFewRows(UserWarning):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from discreet.accounting import (
     MODES,
     ZCDP,
     Approximate,
+    BestOf,
     BoundedRange,
     Composed,
     Curve,
@@ -21,6 +23,8 @@ from discreet.accounting import (
     Gaussian,
     Laplace,
     LossTerms,
+    NegativeBinomialTries,
+    Parallel,
     Pure,
     epsilon_at,
     event_from_dict,
@@ -46,6 +50,8 @@ ALL = [
     ZCDP(0.1),
     BoundedRange(0.9),
     Composed((Gaussian(2.0), Gaussian(2.0), Gaussian(3.0), Gaussian(2.0))),
+    BestOf(Gaussian(4.0), NegativeBinomialTries.expecting(10.0, eta=1.0)),
+    Parallel((Gaussian(4.0), Pure(0.5))),
     MODES["logistic"].event(TERMS, 2.0, 1.0, "zero-out"),
     MODES["sharp"].event(TERMS, 2.0, 1.0, "replace-one"),
     MODES["rkw23"].event(TERMS, 2.0, 1.0, "replace-one"),
@@ -202,3 +208,17 @@ def test_an_unknown_event_makes_no_claim_in_any_composition() -> None:
 def test_bad_json_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         event_from_dict(values)
+
+
+@pytest.mark.parametrize("order", [1.0001, 1.5, 2.0, 24.0, 500.0])
+@pytest.mark.parametrize("epsilon", [1e-30, 2.0**-60, 1e-9, 1e-4, 0.3, 2.0, 40.0])
+def test_small_and_large_pure_costs_are_not_rounded_away(epsilon: float, order: float) -> None:
+    with mpmath.workdps(120):
+        e, a = mpmath.mpf(epsilon), mpmath.mpf(order)
+        response = mpmath.log((mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e)))
+        exact = response / (a - 1)
+        assert exact <= Pure(epsilon).rdp(order) <= exact * (1 + mpmath.mpf(10) ** -9)
+        top = a * mpmath.exp((a - 1) * e) + (a - 1) * mpmath.exp(-a * e)
+        noise = mpmath.log(top / (2 * a - 1)) / (a - 1)
+        # privacy: one over the multiplier rounds, by one part in 2^52 at most.
+        assert noise * (1 - mpmath.mpf(2) ** -50) <= Laplace(1 / epsilon).rdp(order)

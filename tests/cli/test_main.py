@@ -6,11 +6,11 @@ from importlib.metadata import version
 
 import pytest
 
-from discreet.cli import accuracy_first, card, demo, fit, listing, plan, predict, schema
+from discreet.cli import accuracy_first, card, demo, fit, ledger, listing, plan, predict, schema
 from discreet.cli.main import main
 from discreet.cli.parser import Parser
 
-VERBS = ("demo", "models", "schema", "plan", "fit", "accuracy-first", "predict", "card")
+VERBS = ("demo", "models", "schema", "plan", "fit", "accuracy-first", "predict", "card", "ledger")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -21,7 +21,7 @@ def test_help_teaches_by_examples(verb, capsys):
 
 
 @pytest.mark.parametrize(
-    "module", [demo, listing, schema, plan, fit, accuracy_first, predict, card]
+    "module", [demo, listing, schema, plan, fit, accuracy_first, predict, card, ledger]
 )
 def test_every_option_has_help(module):
     verbs = Parser().add_subparsers()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from discreet import (
     AccuracyFirst,
@@ -166,7 +167,7 @@ def test_rows_are_too_few_as_declared_where_their_number_is_secret(kind: type) -
         model.fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.set_params(n_rows=N).fit(X[:2], Y[:2])
+        clone(model).set_params(n_rows=N).fit(X[:2], Y[:2])
 
 
 @pytest.mark.parametrize("kind", SPARSE + STREAMS)

@@ -19,6 +19,7 @@ from discreet import (
     Bounds,
     PrivateLogisticRegression,
     PrivateRidge,
+    PrivateSearch,
     PrivateStreamClassifier,
     PrivateStreamRegressor,
 )
@@ -38,12 +39,16 @@ EVERY = [
 def made(kind: type) -> Any:
     if kind is AccuracyFirst:
         return AccuracyFirst(PrivateRidge(bounds=BOUNDS), max_error=0.4, max_epsilon=500.0)
+    if kind is PrivateSearch:
+        return PrivateSearch(PrivateRidge(bounds=BOUNDS), {"alpha": [1.0, 9.0]}, verbose=False)
     return kind(bounds=Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)))
 
 
 def spoil(model: Any) -> None:
     if isinstance(model, AccuracyFirst):
         model.set_params(max_epsilon=-1.0)
+    elif isinstance(model, PrivateSearch):
+        model.set_params(epsilon=-1.0)
     else:
         model.set_params(epsilon=-1.0, bounds=BOUNDS)
 

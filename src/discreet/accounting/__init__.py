@@ -1,5 +1,6 @@
 """Privacy accounting: numbers only, no data and no randomness."""
 
+from discreet.accounting.best_of import BestOf, NegativeBinomialTries, PoissonTries
 from discreet.accounting.conversions import rdp_delta, zcdp_delta, zcdp_epsilon, zcdp_rho
 from discreet.accounting.events import (
     EVENTS,
@@ -36,6 +37,7 @@ from discreet.accounting.objective_noise import (
     ObjectivePerturbation,
     best_mode,
 )
+from discreet.accounting.parallel import Parallel, in_parallel
 from discreet.accounting.strength import default_strength
 from discreet.accounting.subsampling import (
     CappedPoissonGaussian,
@@ -61,6 +63,7 @@ __all__ = [
     "MODES",
     "ZCDP",
     "Approximate",
+    "BestOf",
     "BoundedRange",
     "Budget",
     "CappedPoissonGaussian",
@@ -73,8 +76,11 @@ __all__ = [
     "Laplace",
     "LossTerms",
     "Mode",
+    "NegativeBinomialTries",
     "ObjectivePerturbation",
+    "Parallel",
     "PoissonGaussian",
+    "PoissonTries",
     "Pure",
     "best_mode",
     "best_strength",
@@ -88,6 +94,7 @@ __all__ = [
     "gamma_scale",
     "gaussian_delta",
     "gaussian_multiplier",
+    "in_parallel",
     "mean_squared_noise",
     "noise_quantile",
     "objective_excess",

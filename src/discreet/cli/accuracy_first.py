@@ -10,6 +10,7 @@ from typing import Any
 from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.fit import declared_model, read
 from discreet.cli.inputs import Inputs, add_inputs
+from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS
 from discreet.cli.parser import add_seed, add_settings
 from discreet.errors import InvalidParameter, NotCertified
@@ -89,6 +90,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--plot", type=Path, help="picture of the path to write")
     add_seed(parser)
     add_force(parser)
+    add_option(parser)
     parser.add_argument(
         "--release-last",
         action="store_true",
@@ -129,6 +131,7 @@ def run(args: argparse.Namespace) -> None:
         validation=args.validation,
         release_last=args.release_last,
         random_state=args.seed,
+        ledger=opened(args, schema.neighbours or "zero-out"),
     )
     reserve = model.check()
     rows = read(inputs, schema, args.target, progress)
@@ -173,9 +176,9 @@ def check_picture(path: Path | None) -> None:
     """Refuse a picture that cannot be drawn, before any budget is spent."""
     if path is None:
         return
-    from discreet.report.plots import _figure
+    from discreet.report.plots import new_figure
 
-    formats = _figure().canvas.get_supported_filetypes()
+    formats = new_figure().canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise InvalidParameter(f"--plot must end in one of {', '.join(sorted(formats))}.")
 
@@ -190,10 +193,10 @@ def path_plot(path: Path, model: Any) -> None:
     """Draw what each level of a run would have cost, and where it stopped."""
     from matplotlib.ticker import LogLocator
 
-    from discreet.report.plots import _figure
+    from discreet.report.plots import new_figure
 
     steps, reserved = model.outcome_.steps, model.guarantee_.reserved
-    figure = _figure()
+    figure = new_figure()
     axes = figure.subplots()
     spent = [s.epsilon for s in steps]
     certified = steps[0].bound is not None

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs
+from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build, needs_target
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
 from discreet.errors import MissingBound
@@ -49,6 +50,7 @@ folder. Options on the command line win.
 the model file holds released values, the guarantee and the schema; it may be
 published. Every fit spends its budget: two fits of the same rows cost the sum.
 A file that exists is not overwritten unless --force is given: it was paid for.
+--ledger keeps count and refuses what would pass a cap; see discreet ledger --help.
 """
 
 
@@ -76,6 +78,7 @@ def add(verbs: Any) -> None:
     add_settings(parser)
     add_seed(parser)
     add_force(parser)
+    add_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
         run=run,
@@ -103,6 +106,7 @@ def run(args: argparse.Namespace) -> None:
         delta=args.delta if args.model not in ("median", "quantile") else None,
         algorithm=args.algorithm,
         random_state=args.seed,
+        ledger=opened(args, schema.neighbours or "zero-out"),
     )
     rows = read(inputs, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public

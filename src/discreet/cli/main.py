@@ -85,14 +85,41 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
     # Imported here, so that an interruption of what takes long is caught.
-    from discreet.cli import accuracy_first, card, demo, fit, listing, plan, predict, schema
+    from discreet.cli import (
+        accuracy_first,
+        audit,
+        card,
+        demo,
+        evaluate,
+        fit,
+        ledger,
+        listing,
+        plan,
+        predict,
+        schema,
+        tune,
+    )
     from discreet.cli.parser import Parser
     from discreet.cli.run_file import expanded
 
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for module in (demo, listing, schema, plan, fit, accuracy_first, predict, card):
+    modules = (
+        demo,
+        listing,
+        schema,
+        plan,
+        fit,
+        tune,
+        accuracy_first,
+        evaluate,
+        predict,
+        card,
+        ledger,
+        audit,
+    )
+    for module in modules:
         module.add(verbs)
     parser.parse_args(expanded(sys.argv[1:] if argv is None else list(argv)), arguments)
 

@@ -19,7 +19,17 @@ SHORT = {
 }
 """Names that are shorter than those of the classes."""
 
-OWN_OPTIONS = ("epsilon", "delta", "bounds", "schema", "target", "neighbours", "n_rows", "missing")
+OWN_OPTIONS = (
+    "epsilon",
+    "delta",
+    "bounds",
+    "schema",
+    "target",
+    "neighbours",
+    "n_rows",
+    "missing",
+    "ledger",
+)
 """Parameters that come from an option or from the schema, not from ``--set``."""
 
 
@@ -29,7 +39,14 @@ def _name(kind: str) -> str:
     return SHORT.get(name, name)
 
 
-MODELS = {_name(kind): kind for kind in discreet.__all__ if kind.startswith("Private")}
+TUNING = ("PrivateSearch",)
+"""What wraps a model, and has a verb of its own."""
+
+MODELS = {
+    _name(kind): kind
+    for kind in discreet.__all__
+    if kind.startswith("Private") and kind not in TUNING
+}
 """Every estimator by its name here; made without importing any of them."""
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
-from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
+from discreet.adaptive import AccuracyPlan, OneShot, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.methods import check_options
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.bounds import Array, Bounds
@@ -19,14 +19,16 @@ from discreet.checks import between, positive, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.base import assuming, warn_of_classes
+from discreet.estimators.charging import charged
 from discreet.estimators.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.classes import check_two, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Seedless, whole
+from discreet.ledger import Ledger
 from discreet.losses import Clipped, Squared
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import Problem
+from discreet.problem import Problem, sealed
 
 DEFAULT_STRENGTH = 0.005
 """Ridge strength per row, in units of the squared row norm, where the estimator names none."""
@@ -60,6 +62,13 @@ def answers_alike(bounds: Bounds, coef: Array, intercept: Array) -> bool:
         ends = coef[:, None] * np.asarray(bounds.features, dtype=np.float64).reshape(-1, 2)
         spans.append(np.array([ends.min(axis=1).sum(), ends.max(axis=1).sum()]))
     return any(constant + low > 0.0 or constant + high <= 0.0 for low, high in spans)
+
+
+def _promise(plan: AccuracyPlan, random: Randomness) -> Guarantee:
+    """Return what no output of the run can exceed."""
+    if isinstance(plan, OneShot):
+        return sealed(plan.guarantee, random)
+    return plan.costs.guarantee(plan.costs.reserved, random)
 
 
 class Attempted:
@@ -131,6 +140,10 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     random_state
         None draws from the operating system; a seed makes the run repeatable
         and not private.
+    ledger
+        A :class:`~discreet.Ledger` that the cap is reserved in; a pure run then
+        pays what its output cost, where the ledger's basic rule allows it. None
+        takes the estimator's, if it has one.
 
     Examples
     --------
@@ -157,6 +170,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     row_l1: float | None = None
     release_last: bool = False
     random_state: Any = None
+    ledger: Ledger | None = None
 
     # From configuration to a plan: no data here.
 
@@ -322,7 +336,11 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             bounds = replace(bounds, classes=(0, 1))
         random = as_randomness(self.random_state)
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
-        outcome = self._run(plan, X, y, random, watch)
+        ledger = self.ledger if self.ledger is not None else inner.ledger
+        method = f"{ACCURACY_FIRST}{plan.facts()['method']}"
+        with charged(self, ledger, _promise(plan, random), method) as entry:
+            outcome = self._run(plan, X, y, random, watch)
+            entry.settle(outcome.guarantee)
         self.n_features_in_ = inner.n_features_in_
         if hasattr(inner, "feature_names_in_"):
             self.feature_names_in_ = inner.feature_names_in_
@@ -334,7 +352,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             if inner._labels == "classes":
                 coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
             inner.coef_, inner.intercept_ = coef, intercept
-            inner.algorithm_ = f"{ACCURACY_FIRST}{plan.facts()['method']}"
+            inner.algorithm_ = method
             inner.guarantee_ = self.guarantee_
             self.estimator_ = inner
         self.summary_ = self._summary(outcome, plan.reserved[0])

@@ -8,9 +8,7 @@ weights in the user's units together with the guarantee they carry.
 from __future__ import annotations
 
 import copy
-import inspect
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -20,12 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee
 from discreet.bounds import Array, Bounds, Neighbours
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
+from discreet.data import Source
 from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
+from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
 from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
 from discreet.estimators.tabular import Tabular, allows_blank, put_back, set_aside
-from discreet.problem import Plan, Problem, rows_remark
+from discreet.ledger import Ledger
+from discreet.noise import as_randomness
+from discreet.problem import Plan, Problem, Release, rows_remark, sealed
 from discreet.problem.one_against_rest import one_against_rest
 
 DEFAULT_LABEL = (-3.0, 3.0)
@@ -33,21 +35,6 @@ DEFAULT_LABEL = (-3.0, 3.0)
 
 class UndeclaredBounds(UserWarning):
     """A bound was not declared, so a fixed public default clips the data."""
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this library that led here.
-
-    >>> with warnings.catch_warnings(record=True) as seen:
-    ...     warnings.simplefilter("always")
-    ...     warn_caller("bounds does not declare features", UndeclaredBounds)
-    >>> len(seen)
-    1
-    """
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_of_budget(owner: str, budget: Budget, rows: int | None = None) -> None:
@@ -62,6 +49,7 @@ def warn_of_budget(owner: str, budget: Budget, rows: int | None = None) -> None:
 def warn_of_classes(owner: str, taken: str) -> None:
     """Warn that no classes are declared, and of what is taken instead.
 
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as seen:
     ...     warnings.simplefilter("always")
     ...     warn_of_classes("Model", "two classes are planned for")
@@ -102,6 +90,7 @@ class PrivateEstimator(Fitted, Tabular):
     target: str | None = None
     missing: str = "refuse"
     random_state: Any = None
+    ledger: Ledger | None = None
 
     _labels: ClassVar[str]
     _drowns: ClassVar[bool] = True
@@ -234,6 +223,13 @@ class PrivateEstimator(Fitted, Tabular):
 
     # The rows.
 
+    def _run(self, plan: Plan, source: Source) -> Release:
+        """Run a plan, charged to the ledger if there is one."""
+        random = as_randomness(self.random_state)
+        promise, algorithm = sealed(plan.guarantee, random), plan.facts()["algorithm"]
+        with charged(self, self.ledger, promise, algorithm):
+            return plan.run(source, random)
+
     def _validated(self, X: Any, y: Any = None, *, reset: bool = True) -> tuple[Any, Any]:
         """Return rows and labels of a fit or a score; NaN or None where one may be missing."""
         bounds = self._given_bounds()
@@ -264,6 +260,7 @@ class PrivateEstimator(Fitted, Tabular):
     def _scored(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
         """Return labels and weights of rows that are scored, read here first."""
         check_is_fitted(self)
+        scored(self)
         # privacy: the messages of scikit-learn's metrics quote labels and count rows.
         _, y = self._validated(X, y, reset=False)
         if missing_labels(y).any():

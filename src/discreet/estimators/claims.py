@@ -24,6 +24,9 @@ ALWAYS_ASSUMED = (*ASSUMED, SCHEMA_PUBLIC)
 ACCURACY_FIRST = "accuracy-first: "
 """How the algorithm of a model begins whose cost was known after the run only."""
 
+SEARCH = "best of a search: "
+"""How the algorithm of a search's winner begins, which has the guarantee of the whole search."""
+
 BELOW_BUDGET = ("bst14", "ftrl")
 """Algorithms whose claim may be below the budget: they state what their noise costs."""
 
@@ -87,7 +90,10 @@ def _check_cost(model: Any, claim: Guarantee) -> None:
     budget, stated = (model.epsilon, getattr(model, "delta", 0.0)), (claim.epsilon, claim.delta)
     whole = all(math.isclose(s, b, rel_tol=1e-9) for s, b in zip(stated, budget, strict=True))
     less = all(s <= b for s, b in zip(stated, budget, strict=True))
-    if not (whole or (less and model.algorithm_.startswith(BELOW_BUDGET))):
+    more = all(s >= b for s, b in zip(stated, budget, strict=True))
+    less &= model.algorithm_.startswith(BELOW_BUDGET)
+    more &= model.algorithm_.startswith(SEARCH)
+    if not (whole or less or more):
         raise InvalidData(
             "The guarantee is not the one of the model's epsilon and delta. Set both to what the "
             "model was fitted with."

@@ -22,7 +22,6 @@ from discreet.estimators.base import PrivateEstimator, assuming, promising_littl
 from discreet.estimators.classes import read_classes
 from discreet.estimators.persistence import whole
 from discreet.losses import Loss
-from discreet.noise import as_randomness
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
 from discreet.sets import AllSpace, ConvexSet
@@ -195,7 +194,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         encoded = replace(bounds, classes=tuple(range(n_classes)))
         problem = self._problem(encoded, X.shape[1], X.shape[0])
         plan = self._planned(assuming(problem, *assumptions), fits)
-        release = plan.run(ArraySource(X, index), as_randomness(self.random_state))
+        release = self._run(plan, ArraySource(X, index))
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self.algorithm_ = plan.algorithm
@@ -248,7 +247,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         X, y = self._validated(X, y)
         problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
         plan = self._planned(assuming(problem))
-        release = plan.run(ArraySource(X, y), as_randomness(self.random_state))
+        release = self._run(plan, ArraySource(X, y))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
         self.algorithm_ = plan.algorithm
         self.guarantee_ = release.guarantee

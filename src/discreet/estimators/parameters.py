@@ -44,6 +44,12 @@ TABLES = """
         ``"blank"``, which lets a row count for nothing in a fit, and puts a missing
         value at the middle of its range in a prediction."""
 
+LEDGER = """
+    ledger
+        A :class:`~discreet.Ledger` that this fit is charged to before anything is
+        computed from rows. It refuses what does not fit, and seeded fits. None
+        counts nothing."""
+
 COMMON = f"""
     Parameters
     ----------
@@ -59,7 +65,7 @@ COMMON = f"""
         Declared size of the data; used under ``add-remove`` only.
     random_state
         None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``."""
+        and the guarantee says ``secure=False``.{LEDGER}"""
 
 ALGORITHM = """
     algorithm

@@ -116,7 +116,7 @@ class Portable(Seedless):
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
     _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "bounds_")
-    _unsaved: ClassVar[tuple[str, ...]] = ("random_state",)
+    _unsaved: ClassVar[tuple[str, ...]] = ("random_state", "ledger")
     _assumes: ClassVar[tuple[str, ...]] = ALWAYS_ASSUMED
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

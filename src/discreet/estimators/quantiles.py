@@ -23,13 +23,15 @@ from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import (
     DEFAULT_LABEL,
     UndeclaredBounds,
-    warn_caller,
     warn_of_budget,
 )
+from discreet.estimators.charging import charged, warn_caller
 from discreet.estimators.claims import SCHEMA_PUBLIC
+from discreet.estimators.parameters import LEDGER
 from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
 from discreet.estimators.tabular import Tabular
+from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED
 
@@ -139,6 +141,7 @@ class Quantiles(FittedQuantiles, Tabular):
     neighbours: Neighbours = "zero-out"
     by: str = "ranks"
     random_state: Any = None
+    ledger: Ledger | None = None
 
     _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
 
@@ -158,23 +161,8 @@ class Quantiles(FittedQuantiles, Tabular):
         draws = len(quantiles) * X.shape[1]
         share = budget.epsilon / draws
         random = as_randomness(self.random_state)
-        # privacy: a row holding anything unreadable is blank as a whole.
-        X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
-        drawn = np.array(
-            [
-                [
-                    draw_quantile(column, quantile, limits, share, self.neighbours, random, by)
-                    for column, limits in zip(X.T, ranges, strict=True)
-                ]
-                for quantile in quantiles
-            ]
-        )
-        # A higher quantile is no smaller; to put draws in order never takes them further away.
-        drawn[np.argsort(quantiles)] = np.sort(drawn, axis=0)
-        self.quantiles_ = drawn if np.ndim(self.quantile) else drawn[0]
-        self.algorithm_ = "exponential-sampling"
         events = (BoundedRange(share),) * draws
-        self.guarantee_ = Guarantee(
+        promise = Guarantee(
             epsilon=self.epsilon,
             delta=0.0,
             neighbours=self.neighbours,
@@ -183,6 +171,23 @@ class Quantiles(FittedQuantiles, Tabular):
             assumptions=(*ASSUMED, SCHEMA_PUBLIC),
             secure=random.secure,
         )
+        # privacy: a row holding anything unreadable is blank as a whole.
+        X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
+        with charged(self, self.ledger, promise, "exponential-sampling"):
+            drawn = np.array(
+                [
+                    [
+                        draw_quantile(column, quantile, limits, share, self.neighbours, random, by)
+                        for column, limits in zip(X.T, ranges, strict=True)
+                    ]
+                    for quantile in quantiles
+                ]
+            )
+        # A higher quantile is no smaller; to put draws in order never takes them further away.
+        drawn[np.argsort(quantiles)] = np.sort(drawn, axis=0)
+        self.quantiles_ = drawn if np.ndim(self.quantile) else drawn[0]
+        self.algorithm_ = "exponential-sampling"
+        self.guarantee_ = promise
         return self
 
     def _asked(self) -> list[float]:
@@ -222,7 +227,7 @@ class Quantiles(FittedQuantiles, Tabular):
 
 
 class PrivateQuantile(Quantiles):
-    """Quantiles of every column, with pure epsilon-privacy.
+    __doc__ = f"""Quantiles of every column, with pure epsilon-privacy.
 
     Columns and quantiles share the budget equally. A result drawn by ranks is
     off by more than ``2 max(q, 1 - q) log(m / b)`` ranks over its epsilon with
@@ -253,7 +258,7 @@ class PrivateQuantile(Quantiles):
         is, but where there are many rows ranks do much better.
     random_state
         None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
+        and the guarantee says ``secure=False``.{LEDGER}
 
     Attributes
     ----------
@@ -288,7 +293,7 @@ class PrivateMedian(Quantiles):
 
     Parameters
     ----------
-    epsilon, bounds, schema, neighbours, by, random_state
+    epsilon, bounds, schema, neighbours, by, random_state, ledger
         As in :class:`PrivateQuantile`.
 
     Examples

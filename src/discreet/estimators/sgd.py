@@ -33,7 +33,6 @@ from discreet.losses import (
     Quantile,
     Softmax,
 )
-from discreet.noise import as_randomness
 from discreet.problem import Plan, Problem
 from discreet.sets import L2Ball
 
@@ -259,7 +258,7 @@ class PrivateGeometricMedian(PrivateEstimator):
             rows = (np.clip(X, low, high) - centre) / scale
         plan = self._planned(assuming(self._problem(bounds, *X.shape[::-1])))
         source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
-        release = plan.run(source, as_randomness(self.random_state))
+        release = self._run(plan, source)
         self.coef_ = centre + scale * release.weights.ravel()
         self.algorithm_ = plan.algorithm
         self.guarantee_ = release.guarantee

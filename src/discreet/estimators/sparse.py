@@ -20,7 +20,8 @@ from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, SupportSelection
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
-from discreet.estimators.base import promising_little, warn_caller
+from discreet.estimators.base import promising_little
+from discreet.estimators.charging import warn_caller
 from discreet.estimators.linear import LinearModel, PrivateClassifier, PrivateRegressor, Ridged
 from discreet.estimators.parameters import COMMON, FITTED, GUESS
 from discreet.estimators.persistence import whole

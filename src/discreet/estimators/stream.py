@@ -50,7 +50,10 @@ _PARAMETERS = f"""
         :meth:`resume`. Must not exist.
     random_state
         None draws from the operating system. A seed makes the stream
-        repeatable and the guarantee says ``secure=False``.{FITTED}
+        repeatable and the guarantee says ``secure=False``.
+    ledger
+        A :class:`~discreet.Ledger` that the whole stream, all passes included, is
+        charged to before it begins. None counts nothing.{FITTED}
 """
 
 REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {

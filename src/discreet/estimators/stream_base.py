@@ -31,12 +31,13 @@ from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.base import assuming, promising_little
+from discreet.estimators.charging import charged
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.persistence import Portable
 from discreet.files.checksums import seal
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import Problem
+from discreet.problem import Problem, sealed
 from discreet.sets import AllSpace, ConvexSet
 
 FIRST_ROWS = 4096
@@ -136,9 +137,16 @@ class PrivateStream(Flowing, LinearModel):
 
     def _begin(self, bounds: Bounds, n_rows: int | None, *assumptions: str) -> None:
         plan = self._stream_plan(bounds, self.n_features_in_, n_rows, *assumptions)
-        learner = plan.start(as_randomness(self.random_state))
-        # Last of what may be refused, because a file that was begun is in the way of the next try.
-        self._journal = None if self.state_path is None else Journal.create(self.state_path)
+        random = as_randomness(self.random_state)
+        learner = plan.start(random)
+        # All passes are paid for here; what is learned later costs nothing more.
+        with charged(self, self.ledger, sealed(plan.guarantee, random), FTRL.name) as entry:
+            try:
+                # Last of what may be refused: a file that was begun is in the way of the next try.
+                self._journal = None if self.state_path is None else Journal.create(self.state_path)
+            except BaseException:
+                entry.void()  # privacy: no row was learned
+                raise
         self._learner = learner
         self._seeded, self._placed = False, True
         self._publish(self._learner, 0)  # the model before any row

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InvalidParameter
 
-_PRIVATE, _OTHER, _QUIET = "#1f5fa8", "#444444", "#888888"
+PRIVATE, OTHER, QUIET = "#1f5fa8", "#444444", "#888888"
 
 
 def accuracy_plot(
@@ -50,20 +50,20 @@ def accuracy_plot(
     """
     if len(epsilons) != len(scores) or not epsilons or not all(len(s) for s in scores):
         raise InvalidParameter("scores must hold at least one accuracy for every epsilon.")
-    figure = _figure()
+    figure = new_figure()
     axes = figure.subplots()
     order = sorted(range(len(epsilons)), key=lambda i: epsilons[i])
     x = [epsilons[i] for i in order]
     ranked = [sorted(scores[i]) for i in order]
     middle = [(s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2 for s in ranked]
     axes.fill_between(
-        x, [s[0] for s in ranked], [s[-1] for s in ranked], color=_PRIVATE, alpha=0.15, lw=0
+        x, [s[0] for s in ranked], [s[-1] for s in ranked], color=PRIVATE, alpha=0.15, lw=0
     )
     for e, s in zip(x, ranked, strict=True):
-        axes.plot([e] * len(s), s, "o", color=_PRIVATE, alpha=0.35, ms=4, mew=0)
-    axes.plot(x, middle, "-o", color=_PRIVATE, lw=2, ms=6)
-    axes.axhline(baseline, color=_OTHER, lw=1.5, ls="--")
-    axes.axhline(guessing, color=_QUIET, lw=1.2, ls=":")
+        axes.plot([e] * len(s), s, "o", color=PRIVATE, alpha=0.35, ms=4, mew=0)
+    axes.plot(x, middle, "-o", color=PRIVATE, lw=2, ms=6)
+    axes.axhline(baseline, color=OTHER, lw=1.5, ls="--")
+    axes.axhline(guessing, color=QUIET, lw=1.2, ls=":")
     axes.set_xscale("log")
     axes.set_xticks(x, [f"{e:g}" for e in x])
     axes.minorticks_off()
@@ -73,14 +73,14 @@ def accuracy_plot(
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     # The lines carry their names, so no legend has to be matched by colour.
     left, right = axes.get_xlim()
-    axes.text(left * 1.05, baseline, f"not private: {baseline:.1%}", color=_OTHER, va="bottom")
+    axes.text(left * 1.05, baseline, f"not private: {baseline:.1%}", color=OTHER, va="bottom")
     axes.text(
-        right / 1.05, guessing, "always the larger class", color=_QUIET, va="bottom", ha="right"
+        right / 1.05, guessing, "always the larger class", color=QUIET, va="bottom", ha="right"
     )
     axes.annotate(
         f"private: median and\nspread of {len(ranked[0])} fits",
         (x[-1], ranked[-1][0]), xytext=(0, -10), textcoords="offset points",
-        color=_PRIVATE, ha="right", va="top", fontweight="bold",
+        color=PRIVATE, ha="right", va="top", fontweight="bold",
     )  # fmt: skip
     axes.set_xlabel("epsilon  (smaller is more private)")
     axes.set_ylabel("accuracy on test rows")
@@ -88,11 +88,11 @@ def accuracy_plot(
     axes.grid(axis="y", color="#e5e5e5", lw=0.8)
     axes.set_axisbelow(True)
     axes.set_title(title, loc="left", fontweight="bold", pad=24)
-    axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=_OTHER)
+    axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=OTHER)
     figure.savefig(path, dpi=150)
 
 
-def _figure() -> Any:
+def new_figure() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -7,6 +7,7 @@ from discreet.sets.group_ball import GroupBall
 from discreet.sets.intersection import Intersection
 from discreet.sets.l1_ball import L1Ball
 from discreet.sets.l2_ball import L2Ball
+from discreet.sets.lq_ball import LqBall
 from discreet.sets.nuclear_ball import NuclearBall
 from discreet.sets.simplex import Simplex
 from discreet.sets.vertex_polytope import VertexPolytope
@@ -17,6 +18,7 @@ SETS: dict[str, ConvexSet] = {
         AllSpace(),
         L2Ball(radius=1.0),
         L1Ball(radius=1.0),
+        LqBall(radius=1.0),
         Box(),
         Simplex(),
         GroupBall(radius=1.0, groups=2),
@@ -36,6 +38,7 @@ __all__ = [
     "Intersection",
     "L1Ball",
     "L2Ball",
+    "LqBall",
     "NuclearBall",
     "Polytope",
     "Simplex",

@@ -646,3 +646,37 @@ def test_laws_too_sharp_for_the_lattice_are_refused_when_planned(loss: Loss) -> 
     ExponentialSampling().plan(hidden, Budget(1e3))
     with pytest.raises(Incompatible, match="rounding of the scores"):
         ExponentialSampling().plan(hidden, Budget(1e5))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_excess_of_a_draw_is_at_most_a_gamma_variable_in_law(seed: int) -> None:
+    """Compare tails with those of the law itself, by counting the points of a fine grid."""
+    rng = np.random.default_rng(seed)
+    side = np.linspace(-1, 1, 601)
+    points = np.array([p for p in itertools.product(side, side) if p[0] ** 2 + p[1] ** 2 <= 1])
+    slopes, offsets = 20 * rng.normal(size=(seed + 1, 2)), rng.normal(size=seed + 1)
+    scores = (points @ slopes.T + offsets).max(axis=1)
+    scores -= scores.min()
+    law = np.exp(-scores)
+    for failure in (0.5, 0.05, 0.001):
+        limit = stats.gamma(2).isf(failure)
+        assert law[scores > limit].sum() / law.sum() <= failure * 1.02
+
+
+def test_plans_say_what_nineteen_draws_in_twenty_do_not_exceed() -> None:
+    """On a cone, all rows of one kind, the gamma law is nearly attained."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = np.zeros(2000)
+    task = problem(loss=Absolute(), n_features=2, n_rows=2000, constraint=L2Ball(radius=1.0))
+    plan = ExponentialSampling().plan(task, Budget(1.0))
+    limit = plan.excess_quantile(0.2)
+    assert limit == pytest.approx(stats.gamma(2).isf(0.2) / plan.inverse)
+    assert plan.facts()["excess of 19 draws in 20 (sum) <="] == plan.excess_quantile(0.05)
+    found = [float(np.abs(X @ plan.run(ArraySource(X, y), Seeded(s)).weights).sum())
+             for s in range(60)]  # fmt: skip
+    over = sum(f > limit for f in found)
+    assert stats.binom.ppf(1e-5, 60, 0.2) <= over <= stats.binom.isf(1e-5, 60, 0.2)
+    grid = ExponentialSampling(sampler="grid").plan(task, Budget(1.0))
+    assert grid.excess_quantile(0.05) == math.inf

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting import Approximate, BoundedRange, Budget, Event, Guarantee, Pure
+from discreet.accounting.utility import noise_quantile
 from discreet.algorithms.sampling.density import density, rounding_slack
 from discreet.algorithms.sampling.laws import (
     GaussianEnvelope,
@@ -38,6 +39,7 @@ from discreet.algorithms.sampling.sensitivity import (
 )
 from discreet.algorithms.sampling.temperature import affordable_range, gaussian_temperature
 from discreet.bounds import Array
+from discreet.checks import between
 from discreet.data import Rows, Source
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.noise import Randomness
@@ -206,6 +208,20 @@ class ExponentialSamplingPlan(CalibratedPlan):
             return grid_excess(self.region, self.config.cells, self.inverse, slope) + shrinkage
         return self.region.dimension / self.inverse + shrinkage
 
+    def excess_quantile(self, failure: float) -> float:
+        """Return the excess (sum scale) that a draw exceeds with that probability at most.
+
+        With density ``exp(-c F)`` on a convex set of dimension ``p``, ``c (F - min F)`` is at most
+        a Gamma(p) variable in law: the ``p``-th root of the volume of ``{F - min F <= h}`` is
+        concave in ``h`` (Brunn, Minkowski), so that the density of ``F - min F`` over that of the
+        Gamma law falls. Infinite for samplers whose law is another one.
+        """
+        failure = between("failure", failure, 0, 1)
+        if self.sampler not in FINE:
+            return math.inf
+        spread = noise_quantile("gamma", 1.0 / self.inverse, self.region.dimension, failure)
+        return spread + 0.5 * self.strength * self.norm_guess**2
+
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
@@ -217,6 +233,7 @@ class ExponentialSamplingPlan(CalibratedPlan):
             "strength": self.strength,
             "passes over the data, about": self._passes(),
             "expected excess (sum) <=": self.expected_excess,
+            "excess of 19 draws in 20 (sum) <=": self.excess_quantile(0.05),
         }
 
     def _passes(self) -> float:

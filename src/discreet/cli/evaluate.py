@@ -1,0 +1,134 @@
+"""``discreet evaluate``: score a model on a CSV file, with a guarantee for the scores."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, cast
+
+from discreet.bounds import Neighbours
+from discreet.cli.files import check_outputs, read_model, read_schema, say, tell
+from discreet.cli.fit import read
+from discreet.cli.inputs import Inputs, add_inputs
+from discreet.cli.parser import add_budget, add_seed
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.files.writing import write_json
+from discreet.schema import Schema
+
+_PICTURES = (".png", ".pdf", ".svg")
+
+_EPILOG = """\
+examples:
+  discreet evaluate model.json test.csv --epsilon 1
+  discreet evaluate model.json test.csv --epsilon 1 --metrics accuracy --out scores.json
+  discreet evaluate model.json test.csv --epsilon 1 --out scores.json --out curves.png
+
+metrics of two classes: accuracy, balanced_accuracy, precision, recall, f1, confusion,
+auc, roc, calibration, log_loss; of a number: mse, mae, r2. The budget is shared by
+those you ask for.
+
+rows the model was not fitted to cost a budget of their own: a row of the test file
+pays here, a row of the fitted file paid there. If the files share rows, both add up.
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb to the command line."""
+    parser = verbs.add_parser(
+        "evaluate",
+        help="score a model on files of rows, privately",
+        description="Score a model on sensitive rows of files. The scores get noise and a "
+        "guarantee of their own, so they may be published.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("model", type=Path, help="model file written by discreet fit")
+    add_inputs(parser)
+    add_budget(parser)
+    parser.add_argument("--schema", type=Path, help="TOML file; default: the schema of the model")
+    parser.add_argument("--target", help="column of the labels; default: that of the model")
+    parser.add_argument("--metrics", help="names, separated by commas (default: a usual few)")
+    parser.add_argument("--bins", type=int, default=50, help="bins of the score (default: 50)")
+    parser.add_argument("--level", type=float, default=0.95, help="of intervals (default: 0.95)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        action="append",
+        default=[],
+        help="file to write: .json for numbers, .png, .pdf or .svg for curves; may be repeated",
+    )
+    add_seed(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.set_defaults(
+        run=run,
+        interrupted="nothing was written. If rows had been read, count the budget as spent.",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Plan, read, score, print and write."""
+    from discreet.cli.cautions import cautions
+    from discreet.evaluation import plan_evaluation, run_plan
+
+    inputs = Inputs.of(args)
+    check_outputs(*args.out, inputs=(args.model, *inputs.files, args.schema))
+    for path in args.out:
+        if path.suffix.lower() not in (".json", *_PICTURES):
+            raise InvalidParameter(f"{path}: end the name in .json, .png, .pdf or .svg.")
+    model, schema, target = _declared(args)
+    plan = plan_evaluation(
+        model,
+        epsilon=args.epsilon,
+        delta=args.delta,
+        metrics=tuple(m.strip() for m in args.metrics.split(",")) if args.metrics else None,
+        neighbours=cast(Neighbours, schema.neighbours or model.neighbours),
+        bins=args.bins,
+        # Rows with unreadable cells are blank, and there may be many.
+        count_rows=_may_be_blank(schema) or schema.neighbours == "add-remove",
+    )
+    pictures = [path for path in args.out if path.suffix.lower() in _PICTURES]
+    if pictures and not any(b.name == "histogram" and b.shape[1] > 2 for b in plan.blocks):
+        raise Incompatible("There is no curve to draw. Ask for one: --metrics accuracy,auc")
+    if not args.quiet:
+        say(f"reading {', '.join(map(str, inputs.paths))}")
+    X, y = read(inputs, schema, target, lambda message: None)
+    public = None if schema.neighbours == "add-remove" else len(y)
+    for caution in cautions(plan.budget, public):
+        say(caution)
+    found = run_plan(plan, model, X, y, level=args.level, random_state=args.seed)
+    args.interrupted = "the budget is spent, and files may not have been written."
+    for path in args.out:
+        if path in pictures:
+            found.plot(path)
+        else:
+            write_json(path, found.to_dict())
+        if not args.quiet:
+            say(f"written to {path}")
+    tell(str(found))
+
+
+def _may_be_blank(schema: Schema) -> bool:
+    return any(c.rule(schema.missing) == "blank" for c in schema.columns.values())
+
+
+def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
+    """Return the model, and the columns that rows are read by."""
+    model = read_model(args.model)
+    schema, target = model.schema, getattr(model, "target", None)
+    if args.schema is not None:
+        schema = read_schema(args.schema)
+    if schema is None:
+        raise Incompatible(
+            f"{args.model} holds no schema, so columns of a file cannot be matched to features. "
+            "Pass --schema and --target."
+        )
+    target = args.target or target
+    if not target:
+        raise InvalidParameter("--target is missing, and the model file names no column.")
+    if len(schema.names(target)) != model.n_features_in_:
+        raise Incompatible(
+            "The schema declares other features than the model was fitted to. Leave --schema out."
+        )
+    # Rows are encoded by the schema: their order is right, and they carry no names to compare.
+    vars(model).pop("feature_names_in_", None)
+    model.set_params(schema=None, target=None, bounds=model.bounds_)
+    return model, schema, target

@@ -1,0 +1,152 @@
+"""``discreet tune``: choose settings of a model on a CSV file, and pay for it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.files import check_outputs, read_schema, say, tell, write_model
+from discreet.cli.fit import read
+from discreet.cli.inputs import Inputs, add_inputs
+from discreet.cli.models import MODELS, build
+from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
+from discreet.errors import Incompatible, InvalidParameter
+from discreet.schema import Schema
+
+_EPILOG = """\
+examples:
+  discreet tune data.csv --target income --epsilon 1 --schema schema.toml \\
+      --grid C=0.01,0.1,1,10 --out model.json
+  discreet tune data.csv --target income --epsilon 1 --schema schema.toml \\
+      --grid C=0.01,0.1,1,10 --plan-only --rows 20000
+
+tuning is not free: each try gets a part of the budget, and some rows are held out to
+compare tries. What that costs in noise is said before a row is read. With default
+settings and the whole budget discreet fit is often the better buy.
+
+only the winner is written. Other tries, their number and all scores stay secret.
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb to the command line."""
+    parser = verbs.add_parser(
+        "tune",
+        help="choose settings of a model privately and write the winner",
+        description="Fit a model to a CSV file with several settings, choose one privately and "
+        "write the winner, all within one budget.",
+        epilog=_EPILOG,
+    )
+    add_inputs(parser)
+    parser.add_argument("--target", required=True, help="column to predict")
+    add_budget(parser)
+    parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
+    parser.add_argument("--out", type=Path, help="model file to write (JSON)")
+    parser.add_argument(
+        "--grid",
+        action="append",
+        required=True,
+        metavar="NAME=VALUES",
+        help="a setting and its values, separated by commas; may be repeated",
+    )
+    parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="as for fit")
+    parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    parser.add_argument(
+        "--tries",
+        choices=("auto", "geometric", "logarithmic", "all"),
+        default="auto",
+        help="law of the number of tries (default: all of up to 3 candidates, else geometric)",
+    )
+    parser.add_argument("--expected-tries", type=float, help="default: 10 for each candidate")
+    parser.add_argument("--scoring", help="metric of tries (default: accuracy, or mse)")
+    parser.add_argument("--holdout", type=float, default=0.2, help="share of rows (default: 0.2)")
+    parser.add_argument("--plan-only", action="store_true", help="say the costs and read no row")
+    parser.add_argument("--rows", type=int, help="number of rows, for --plan-only")
+    add_seed(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.set_defaults(
+        run=run,
+        interrupted="no model was written. If rows had been read, count the budget as spent.",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Say the costs, search, write the winner."""
+    import numpy as np
+
+    from discreet import PrivateSearch
+
+    if (args.out is None) != args.plan_only:
+        raise InvalidParameter("Pass either --out, the model file to write, or --plan-only.")
+    inputs = Inputs.of(args)
+    check_outputs(args.out, inputs=(*inputs.files, args.schema))
+    schema = read_schema(args.schema)
+    if any(column.rule(schema.missing) == "blank" for column in schema.columns.values()):
+        raise Incompatible(
+            "tune cannot leave out rows that could not be read. Use missing = 'refuse' in the "
+            "schema, and fill missing cells by a fixed rule."
+        )
+    search = PrivateSearch(
+        _estimator(args, schema),
+        dict(_setting(text) for text in args.grid),
+        tries=args.tries,
+        expected_tries=args.expected_tries,
+        epsilon=args.epsilon,
+        delta=args.delta,
+        scoring=args.scoring,
+        holdout=args.holdout,
+        verbose=False,
+        random_state=args.seed,
+    )
+    n_features = len(schema.names(args.target))
+    if args.plan_only:
+        tell(str(search.plan(n_features, args.rows)))
+        return
+    search.plan(n_features, 1)  # refuses what cannot be searched before anything is read
+    progress = (lambda message: None) if args.quiet else say
+    X, y = read(inputs, schema, args.target, progress)
+    progress(str(search.plan(n_features, None if schema.neighbours == "add-remove" else len(X))))
+    progress("searching")
+    search.fit(X, y)
+    args.interrupted = f"{args.out} may not have been written, and the budget is spent."
+    best = search.best_estimator_
+    # Its bounds are those of the schema, by which it was encoded.
+    best.feature_names_in_ = np.array(schema.names(args.target), dtype=object)
+    write_model(args.out, best.set_params(schema=schema, target=args.target, bounds=None))
+    args.interrupted = f"the model is in {args.out}, and the budget is spent."
+    progress(f"model written to {args.out}")
+    chosen = ", ".join(f"{name} = {value}" for name, value in search.best_params_.items())
+    tell(f"chosen: {chosen}\n\n{search.guarantee_}")
+
+
+def _estimator(args: argparse.Namespace, schema: Schema) -> Any:
+    return build(
+        args.model,
+        classes=schema.bounds_for(args.target).classes is not None,
+        bounds=schema.bounds_for(args.target),
+        neighbours=schema.neighbours or "zero-out",
+        n_rows=schema.n_rows,
+        algorithm=args.algorithm,
+    )
+
+
+def _setting(text: str) -> tuple[str, list[Any]]:
+    """Return the name of a setting and its values.
+
+    >>> _setting("C=0.1,1")
+    ('C', [0.1, 1.0])
+    """
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip() or not values.strip():
+        raise InvalidParameter(f"--grid {text}: write a setting and its values, as C=0.01,0.1,1.")
+    return name.strip(), [_value(v.strip()) for v in values.split(",")]
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text

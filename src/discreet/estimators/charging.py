@@ -1,0 +1,82 @@
+"""Charging a fit to its ledger, and what is said where there is none."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from contextlib import AbstractContextManager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from discreet.accounting import Guarantee
+from discreet.errors import Uncounted
+from discreet.ledger import Ledger, Reserved, spending
+
+_COUNT = "Pass ledger=Ledger.create(path, dataset=..., epsilon=..., delta=...), which adds them up."
+_AGAIN = (
+    "{}: this object was fitted before. Fits of the same rows add up, and guarantee_ speaks of the "
+    "last one alone. " + _COUNT
+)
+_SEARCH = (
+    "{}: a cross-validation or search fits every fold and every candidate, and all these fits add "
+    "up. guarantee_ of the best estimator speaks of its own fit alone, and scores of rows that "
+    "were read without noise are outside of any guarantee. " + _COUNT
+)
+_SCORE = (
+    "{}: a score is computed from rows without noise, so publishing or choosing by it is outside "
+    "of the guarantee, and the ledger does not count it."
+)
+
+_FITS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_said: set[str] = set()
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this library that led here.
+
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("fits add up", Uncounted)
+    >>> len(seen)
+    1
+    """
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def charged(
+    estimator: Any, ledger: Ledger | None, guarantee: Guarantee, algorithm: str
+) -> AbstractContextManager[Reserved]:
+    """Return the block in which an estimator reads rows, charged to its ledger if it has one."""
+    name = type(estimator).__name__
+    if ledger is None and guarantee.secure:
+        _FITS[estimator] = _FITS.get(estimator, 0) + 1
+        if _searching():
+            _say("search", _SEARCH.format(name))
+        elif _FITS[estimator] == 2:
+            warn_caller(_AGAIN.format(name), Uncounted)
+    return spending(ledger, guarantee, model=name, algorithm=algorithm)
+
+
+def scored(estimator: Any) -> None:
+    """Say once that scores of raw rows are not counted, where somebody counts."""
+    if getattr(estimator, "ledger", None) is not None:
+        _say("score", _SCORE.format(type(estimator).__name__))
+
+
+def _say(what: str, message: str) -> None:
+    if what not in _said:
+        _said.add(what)
+        warn_caller(message, Uncounted)
+
+
+def _searching() -> bool:
+    """Return whether scikit-learn's model selection called."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection."):
+            return True
+        frame = frame.f_back
+    return False

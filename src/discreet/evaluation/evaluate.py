@@ -1,0 +1,193 @@
+"""``evaluate``: score a model on sensitive rows and publish the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.accounting import Budget
+from discreet.bounds import Neighbours
+from discreet.errors import Incompatible
+from discreet.estimators.base import warn_of_budget
+from discreet.evaluation.plan import EvaluationPlan
+from discreet.evaluation.result import Evaluation
+from discreet.evaluation.scored_rows import add_up, read
+from discreet.ledger import spending
+from discreet.noise import as_randomness
+from discreet.problem import sealed
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    metrics: Sequence[str] | None = None,
+    neighbours: Neighbours | None = None,
+    level: float = 0.95,
+    bins: int = 50,
+    count_rows: bool | None = None,
+    clip_probability: float = 0.01,
+    residual: float | None = None,
+    label: tuple[float, float] | None = None,
+    ledger: Any = None,
+    random_state: Any = None,
+) -> Evaluation:
+    """Score a model on sensitive rows, with a privacy guarantee for the scores.
+
+    The result covers these rows. If the model was fitted to them too, its own
+    guarantee adds up with this one, and the scores are too good. On other rows,
+    those of a test part, both together cost the larger of the two; see
+    :func:`fit_and_evaluate`.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier or regressor, of this library or any other that scores
+        each row by itself.
+    X, y
+        Rows and labels. Rows with missing numbers or unknown labels count for nothing.
+    epsilon, delta
+        Budget of the evaluation. With ``delta=0`` noise is Laplace, else Gaussian.
+    metrics
+        Some of ``accuracy``, ``balanced_accuracy``, ``precision``, ``recall``, ``f1``,
+        ``confusion``, ``auc``, ``roc``, ``calibration`` and ``log_loss``, or of ``mse``,
+        ``mae`` and ``r2``. The budget is shared by what they need, so ask for few.
+        Default: accuracy, auc and log_loss where there are, or mse and r2.
+    neighbours
+        Which data sets count as neighbours; default: those of the model.
+    level
+        Of the intervals.
+    bins
+        Number of bins of the score, even.
+    count_rows
+        Whether the number of usable rows is released and divided by. Default: only
+        under ``add-remove``. Needed where many rows may be blank.
+    clip_probability
+        Probabilities are clipped to this and one minus this before their logarithm.
+    residual
+        Residuals are clipped to this size; default: the width of the label's range. A
+        smaller one means less noise.
+    label
+        Range of the labels; default: that of the model.
+    ledger
+        Where the cost is reserved before a row is read.
+    random_state
+        For tests; a seed voids the guarantee.
+
+    Returns
+    -------
+    Evaluation
+        Prints as a table; metrics are its attributes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Bounds, PrivateRidge
+    >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
+    >>> model = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)), random_state=0)
+    >>> found = evaluate(model.fit(X, X.ravel()), X, X.ravel(), epsilon=1.0, random_state=0)
+    >>> bool(found.r2.value > 0.9)
+    True
+    """
+    plan = plan_evaluation(
+        model, epsilon=epsilon, delta=delta, metrics=metrics, neighbours=neighbours, bins=bins,
+        count_rows=count_rows, clip_probability=clip_probability, residual=residual, label=label,
+    )  # fmt: skip
+    return run_plan(plan, model, X, y, level=level, ledger=ledger, random_state=random_state)
+
+
+def plan_evaluation(
+    model: Any,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    metrics: Sequence[str] | None = None,
+    neighbours: Neighbours | None = None,
+    bins: int = 50,
+    count_rows: bool | None = None,
+    clip_probability: float = 0.01,
+    residual: float | None = None,
+    label: tuple[float, float] | None = None,
+) -> EvaluationPlan:
+    """Return what :func:`evaluate` will release and cost; no row is needed.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> print(plan_evaluation(model, epsilon=1.0, metrics=("accuracy",)))
+    metrics                  accuracy
+    noise of correct (rows)  2.11234
+    <BLANKLINE>
+    epsilon = 1, delta = 1e-06 per row (ex-ante)
+    ...
+    """
+    check_is_fitted(model)
+    relation = neighbours or getattr(model, "neighbours", "zero-out")
+    common: dict[str, Any] = {
+        "budget": Budget(epsilon, delta),
+        "neighbours": relation,
+        "bins": bins,
+        "count_rows": relation == "add-remove" if count_rows is None else count_rows,
+        "clip_probability": clip_probability,
+    }
+    if is_classifier(model):
+        classes = tuple(c.item() if hasattr(c, "item") else c for c in model.classes_)
+        asked = _names(metrics, _defaults(model, len(classes)))
+        chances = hasattr(model, "predict_proba")
+        return EvaluationPlan(metrics=asked, classes=classes, probabilities=chances, **common)
+    if not is_regressor(model):
+        raise Incompatible("Only classifiers and regressors can be evaluated.")
+    declared = label or getattr(getattr(model, "bounds_", None), "label", None)
+    if residual is None:
+        if declared is None:
+            raise Incompatible(
+                "residual is not set, and noise is scaled to it. Pass residual=..., the size that "
+                "residuals are clipped to, or label=(low, high), the range of the labels."
+            )
+        residual = declared[1] - declared[0]
+    usual = ("mse", "r2") if declared else ("mse",)
+    asked = _names(metrics, usual)
+    return EvaluationPlan(metrics=asked, residual=residual, label=declared, **common)
+
+
+def run_plan(
+    plan: EvaluationPlan,
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    level: float = 0.95,
+    ledger: Any = None,
+    random_state: Any = None,
+) -> Evaluation:
+    """Reserve, read, add noise: the only thing here that touches rows."""
+    random = as_randomness(random_state)
+    guarantee = sealed(plan.guarantee, random)
+    name = type(model).__name__
+    with spending(ledger, guarantee, model=name, algorithm="evaluation"):
+        X, y, good = read(model, X, y, plan)
+        # privacy: the number of rows is a fact of the data under add-remove.
+        public = None if plan.neighbours == "add-remove" else len(good)
+        warn_of_budget("evaluate", plan.budget, public)
+        released = plan.run(add_up(model, X, y, good, plan), random)
+    return Evaluation(plan, released, public, guarantee, level)
+
+
+def _names(metrics: Sequence[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
+    if metrics is None:
+        return usual
+    return (metrics,) if isinstance(metrics, str) else tuple(metrics)
+
+
+def _defaults(model: Any, n_classes: int) -> tuple[str, ...]:
+    found = ["accuracy"]
+    if n_classes == 2:
+        found.append("auc")
+    if hasattr(model, "predict_proba"):
+        found.append("log_loss")
+    return tuple(found)
