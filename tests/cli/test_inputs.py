@@ -117,13 +117,14 @@ def test_archives_and_damaged_files_are_called_that(tmp_path):
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_parquet_and_arrow(tmp_path, kind):
     arrow = pytest.importorskip("pyarrow")
-
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
     table = arrow.table({"id": [7, 8], "t": [0, 1], "b": ["x", "y"], "a": [1.5, 2.0]})
     path = tmp_path / f"data.{kind}"
     if kind == "parquet":
-        arrow.parquet.write_table(table, path)
+        parquet.write_table(table, path)
     else:
-        arrow.feather.write_feather(table, path)
+        feather.write_feather(table, path)
     same(read(path))
     assert Inputs((path,), delimited.Format()).types() == {
         "id": "int64", "t": "int64", "b": "string", "a": "double"
