@@ -26,13 +26,14 @@ def people(tmp_path, monkeypatch):
     """A folder with a data file that has every column the pages speak of."""
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
-    lines = ["age,hours,job,income,rich"]
+    lines = ["age,hours,job,income,rich,visit,smoker"]
     for _ in range(200):
         age, hours = random.integers(18, 90), random.integers(0, 80)
         job = random.choice(["private", "public", "none"])
-        lines.append(f"{age},{hours},{job},{'high' if hours > 40 else 'low'},yes")
+        lines.append(f"{age},{hours},{job},{'high' if hours > 40 else 'low'},yes,2024-05-06,no")
     for name in ("data.csv", "new.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
+    (tmp_path / "code-book.json").write_text('{"age": {"min": 17, "max": 90}}')
     return tmp_path
 
 
@@ -47,7 +48,8 @@ def test_page_does_what_it_shows(page, people, capsys):
         elif language == "text":
             assert text == printed
         elif language == "toml":
-            (people / "schema.toml").write_text(text)
+            named = re.match(r"# (\w+\.toml)\n", text)
+            (people / (named[1] if named else "schema.toml")).write_text(text)
         else:
             assert language == "sh"
             for line in text.splitlines():

@@ -19,6 +19,7 @@ ROOMS = (
     "bounds",
     "parts",
     "files",
+    "schema",
     "accounting",
     "ledger",
     "losses",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PrivateLinearSVC,
         PrivateLogisticRegression,
         PrivateMedian,
+        PrivatePoissonRegressor,
         PrivateQuantile,
         PrivateQuantileRegressor,
         PrivateRidge,
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.schema import (
+        Boolean,
+        Categories,
+        Codes,
+        Date,
+        Duration,
+        Ordinal,
+        Range,
+        Schema,
+    )
     from discreet.tuning import PrivateSearch
 
 __version__ = "0.1.0"
@@ -38,10 +49,16 @@ __version__ = "0.1.0"
 __all__ = [
     "AccuracyFirst",
     "AuditReport",
+    "Boolean",
     "Bounds",
     "Budget",
+    "Categories",
+    "Codes",
+    "Date",
+    "Duration",
     "Guarantee",
     "Ledger",
+    "Ordinal",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -49,6 +66,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
     "PrivateRidge",
@@ -59,6 +77,8 @@ __all__ = [
     "PrivateSparseRegression",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
+    "Range",
+    "Schema",
     "TooFewRows",
     "Uncounted",
     "UndeclaredBounds",
@@ -70,12 +90,20 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
+    "Categories": "schema",
+    "Codes": "schema",
+    "Date": "schema",
+    "Duration": "schema",
     "Guarantee": "accounting",
+    "Ordinal": "schema",
+    "Range": "schema",
+    "Schema": "schema",
     "Ledger": "ledger",
     "PrivateSearch": "tuning",
     "TooFewRows": "errors",

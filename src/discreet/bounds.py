@@ -50,17 +50,22 @@ def interval(name: str, value: object) -> Interval:
     (0.0, 10.0)
     """
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
-        raise InvalidParameter(f"{name} must be a pair (low, high).")
+        raise InvalidParameter(f"{name} must be a pair (low, high).", parameter=name)
     if len(value) != 2:
-        raise InvalidParameter(f"{name} must be a pair (low, high). Got {len(value)} values.")
+        raise InvalidParameter(
+            f"{name} must be a pair (low, high). Got {len(value)} values.", parameter=name
+        )
     low, high = finite(f"{name} low", value[0]), finite(f"{name} high", value[1])
     if not low < high:
-        raise InvalidParameter(f"{name} must have low < high. Got ({low!r}, {high!r}) instead.")
+        raise InvalidParameter(
+            f"{name} must have low < high. Got ({low!r}, {high!r}) instead.", parameter=name
+        )
     if max(-low, high) > MOST_SIZE or high - low < LEAST_SIZE:
         raise InvalidParameter(
             f"{name} must lie within {-MOST_SIZE:g} and {MOST_SIZE:g} and be at least "
             f"{LEAST_SIZE:g} wide: squares and products of other numbers do not fit into float64. "
-            f"Got ({low!r}, {high!r}) instead. Choose other units."
+            f"Got ({low!r}, {high!r}) instead. Choose other units.",
+            parameter=name,
         )
     return low, high
 

@@ -6,8 +6,9 @@ raises :class:`~discreet.errors.InvalidParameter`.
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 
 import numpy as np
@@ -26,11 +27,15 @@ MOST_ROWS, MOST_WEIGHTS = 10**12, 10**8
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidParameter(f"{name} must be a number. Got {type(value).__name__} instead.")
+        raise InvalidParameter(
+            f"{name} must be a number. Got {type(value).__name__} instead.", parameter=name
+        )
     try:
         return float(value)
     except OverflowError:
-        raise InvalidParameter(f"{name} must be a number that fits into a float.") from None
+        raise InvalidParameter(
+            f"{name} must be a number that fits into a float.", parameter=name
+        ) from None
 
 
 def positive(name: str, value: object) -> float:
@@ -41,7 +46,9 @@ def positive(name: str, value: object) -> float:
     """
     number = _number(name, value)
     if not (math.isfinite(number) and number > 0):
-        raise InvalidParameter(f"{name} must be finite and positive. Got {number!r} instead.")
+        raise InvalidParameter(
+            f"{name} must be finite and positive. Got {number!r} instead.", parameter=name
+        )
     return number
 
 
@@ -69,7 +76,8 @@ def _limited(name: str, value: object, least: float, most: float, why: str) -> f
     number = positive(name, value)
     if not least <= number <= most:
         raise InvalidParameter(
-            f"{name} must lie between {least:g} and {most:g}: {why}. Got {number!r} instead."
+            f"{name} must lie between {least:g} and {most:g}: {why}. Got {number!r} instead.",
+            parameter=name,
         )
     return number
 
@@ -81,7 +89,9 @@ def truth(name: str, value: object) -> bool:
     True
     """
     if not isinstance(value, bool | np.bool_):
-        raise InvalidParameter(f"{name} must be True or False. Got {type(value).__name__} instead.")
+        raise InvalidParameter(
+            f"{name} must be True or False. Got {type(value).__name__} instead.", parameter=name
+        )
     return bool(value)
 
 
@@ -93,7 +103,9 @@ def nonnegative(name: str, value: object) -> float:
     """
     number = _number(name, value)
     if not (math.isfinite(number) and number >= 0):
-        raise InvalidParameter(f"{name} must be finite and at least 0. Got {number!r} instead.")
+        raise InvalidParameter(
+            f"{name} must be finite and at least 0. Got {number!r} instead.", parameter=name
+        )
     return number
 
 
@@ -105,7 +117,7 @@ def finite(name: str, value: object) -> float:
     """
     number = _number(name, value)
     if not math.isfinite(number):
-        raise InvalidParameter(f"{name} must be finite. Got {number!r} instead.")
+        raise InvalidParameter(f"{name} must be finite. Got {number!r} instead.", parameter=name)
     return number
 
 
@@ -118,7 +130,8 @@ def between(name: str, value: object, low: float, high: float) -> float:
     number = _number(name, value)
     if not low < number < high:
         raise InvalidParameter(
-            f"{name} must lie strictly between {low:g} and {high:g}. Got {number!r} instead."
+            f"{name} must lie strictly between {low:g} and {high:g}. Got {number!r} instead.",
+            parameter=name,
         )
     return number
 
@@ -131,10 +144,13 @@ def integer(name: str, value: object, minimum: int = 1, maximum: int | None = No
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
         raise InvalidParameter(
-            f"{name} must be a whole number of at least {minimum}. Got {_shown(value)} instead."
+            f"{name} must be a whole number of at least {minimum}. Got {_shown(value)} instead.",
+            parameter=name,
         )
     if maximum is not None and int(value) > maximum:
-        raise InvalidParameter(f"{name} must be at most {maximum:,}. Got {_shown(value)} instead.")
+        raise InvalidParameter(
+            f"{name} must be at most {maximum:,}. Got {_shown(value)} instead.", parameter=name
+        )
     return int(value)
 
 
@@ -164,8 +180,20 @@ def one_of(name: str, value: object, options: Collection[str]) -> str:
     """
     if not isinstance(value, str) or value not in options:
         listed = ", ".join(repr(o) for o in options)
-        raise InvalidParameter(f"{name} must be one of {listed}. Got {_shown(value)} instead.")
+        raise InvalidParameter(
+            f"{name} must be one of {listed}. Got {_shown(value)} instead.", parameter=name
+        )
     return value
+
+
+def suggestion(given: str, options: Iterable[str]) -> str:
+    """Return " Did you mean ...?", or nothing when no option is close.
+
+    >>> suggestion("lgistic", ["logistic", "ridge"])
+    " Did you mean 'logistic'?"
+    """
+    close = difflib.get_close_matches(given, list(options), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def _shown(value: object) -> str:

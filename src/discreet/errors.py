@@ -22,7 +22,17 @@ contains a row, a label or any other value computed from the data.
 
 
 class DiscreetError(Exception):
-    """Base of all errors raised by discreet."""
+    """Base of all errors raised by discreet.
+
+    Parameters
+    ----------
+    parameter
+        Name of the parameter the error is about, if it is about one.
+    """
+
+    def __init__(self, *args: object, parameter: str | None = None) -> None:
+        super().__init__(*args)
+        self.parameter = parameter
 
 
 class InvalidParameter(DiscreetError, ValueError):

@@ -36,10 +36,8 @@ def test_without_noise_it_counts_right_answers(fitted, run, rows):
     code, _, err = run(line)
     assert code == 0
     assert "reading" not in err
-    X = np.array([[float(r[1]), float(r[2]), r[3] == "office", r[3] == "field"] for r in rows[1:]])
-    model = load("model.json")
-    del model.feature_names_in_
-    right = np.mean(model.predict(X) == [r[4] for r in rows[1:]])
+    table = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
+    right = np.mean(load("model.json").predict(table) == np.array(table["rich"]))
     content = json.loads((fitted / "s.json").read_text())
     assert content["metrics"]["accuracy"]["value"] == pytest.approx(right, abs=1e-4)
 

@@ -51,8 +51,8 @@ def test_files_hold_neither_data_nor_seed(folder, run):
     assert SECRET not in text + (folder / "card.txt").read_text()
     content = json.loads(text)
     assert content["parameters"].get("random_state") is None
-    assert content["schema"]["columns"]["age"] == {"range": [20.0, 80.0]}
-    assert content["target"] == "rich"
+    assert ["age", {"range": [20.0, 80.0]}] in content["parameters"]["schema"]["columns"]
+    assert content["parameters"]["target"] == "rich"
 
 
 @pytest.mark.parametrize("model", ["ridge", "huber", "elastic-net"])
@@ -120,13 +120,12 @@ def test_blank_rows_count_for_nothing_and_leave_the_plan_alone(folder, run, rows
     assert code == 0
     assert "  300 rows" in err
     assert "neighbours: zero-out" in out
-    kept = encoded([rows[0], *rows[1:3], *rows[5:]])
-    expected = PrivateLogisticRegression(
-        bounds=BOUNDS, neighbours="add-remove", n_rows=300, random_state=3
-    ).fit(*kept)
+    X, y = encoded([[*rows[0]], *rows[1:3], rows[2], rows[2], *rows[5:]])
+    X[2:4] = np.nan
+    expected = PrivateLogisticRegression(bounds=BOUNDS, missing="blank", random_state=3).fit(X, y)
     model = load("model.json")
     np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert model.guarantee_.event == expected.guarantee_.event
+    assert model.guarantee_ == expected.guarantee_
     assert model.guarantee_.under("add-remove") is None
     assert (model.neighbours, model.n_rows) == ("zero-out", None)
 
@@ -151,22 +150,20 @@ def test_plan_uses_the_size_of_the_file_not_of_the_rows_in_use(folder, run, rows
         "random_state": 3,
     }
     coef = load("model.json").coef_
-    np.testing.assert_array_equal(coef, PrivateElasticNet(**settings, n_rows=300).fit(X, y).coef_)
-    assert (coef != PrivateElasticNet(**settings, n_rows=298).fit(X, y).coef_).any()
+    np.testing.assert_allclose(coef, PrivateElasticNet(**settings, n_rows=300).fit(X, y).coef_)
+    other = PrivateElasticNet(**settings, n_rows=298).fit(X, y).coef_
+    assert not np.allclose(coef, other, rtol=1e-6)
 
 
-def test_blank_needs_a_relation_with_blank_rows(folder, run):
-    blank_schema(folder, 'neighbours = "replace-one"\n')
-    code, _, err = run(FIT)
-    assert code == 1
-    assert "missing = 'blank' needs neighbours" in err
-
-
-def test_blank_does_not_go_with_bolt_on(folder, run):
-    blank_schema(folder)
-    code, _, err = run(FIT + " --algorithm bolt-on")
-    assert code == 1
-    assert "bolt-on has no blank rows" in err
+@pytest.mark.parametrize("options", ["", " --algorithm bolt-on"])
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
+def test_blank_goes_with_every_relation_and_algorithm(folder, run, rows, relation, options):
+    blank_schema(folder, f'neighbours = "{relation}"\n')
+    rows[3][1] = ""
+    save(folder / "data.csv", rows)
+    code, out, _ = run(FIT + options)
+    assert code == 0
+    assert f"neighbours: {relation}" in out
 
 
 # Refusals, all before anything is written.
@@ -183,11 +180,17 @@ def replaced(old, new):
     [
         (replaced("[columns]", "[colums]"), "Did you mean 'columns'?"),
         (replaced("[columns]", "columns = 3\n[x]"), "A schema has no key 'x'"),
-        (replaced("range = [20, 80]", "range = [80, 20]"), "column 'age' must have low < high"),
+        (
+            replaced("range = [20, 80]", "range = [80, 20]"),
+            "'age': range must have low < high",
+        ),
         (replaced("range = [20, 80]", "range = [20]"), "must be a pair (low, high)"),
-        (replaced("range = [20, 80]", "ranges = [20, 80]"), "Column 'age' needs either range"),
-        (replaced('["office", "field"]', '["office"]'), "at least two categories"),
-        (replaced('["office", "field"]', '["office", "office"]'), "declares a category twice"),
+        (replaced("range = [20, 80]", "ranges = [20, 80]"), "Column 'age' needs one of: range"),
+        (
+            replaced('["office", "field"]', '["office"]'),
+            "must be a list of at least two",
+        ),
+        (replaced('["office", "field"]', '["office", "office"]'), "hold a value twice"),
         (replaced('["office", "field"]', "[1, nan]"), "a number that no cell is read as"),
         (replaced('["office", "field"]', f"[1, {2**53 + 1}]"), "Declare long numbers as text"),
         (replaced('["office", "field"]', f"[1, {10**400}]"), "Declare long numbers as text"),
@@ -215,12 +218,12 @@ def replaced(old, new):
         (lambda folder: (folder / "data.csv").write_text(""), "data.csv is empty"),
         (lambda folder: (folder / "data.csv").write_text("\n"), "data.csv is empty"),
         (
-            lambda folder: (folder / "data.csv").write_text("age;hours;job;rich\n1;2;field;no\n"),
-            "cells are separated by commas",
+            lambda folder: (folder / "data.csv").write_text("age;hours;rich\n1;2;no\n"),
+            "cells were taken to be separated by ';'",
         ),
         (
-            lambda folder: (folder / "data.csv").write_text("age\thours\tjob\trich\n"),
-            "cells are separated by commas",
+            lambda folder: (folder / "data.csv").write_text("age\thours\trich\n"),
+            "cells were taken to be separated by a tab",
         ),
         (
             lambda folder: (folder / "data.csv").write_text("age,hours,job,rich\n30,2,field\n"),
@@ -235,7 +238,7 @@ def replaced(old, new):
         (lambda folder: (folder / "data.csv").write_bytes(b"age,\xff\xfe\n"), "UTF-8"),
         (
             lambda folder: (folder / "data.csv").write_text("age,hours,job,rich\n"),
-            "has no row that can be used",
+            "data.csv has no rows",
         ),
         (
             lambda folder: (folder / "data.csv").write_text("age,age,hours,job,rich\n"),
@@ -243,7 +246,7 @@ def replaced(old, new):
         ),
         (
             lambda folder: (folder / "data.csv").write_text(f'age,hours,job,rich\n"{SECRET}"x,1\n'),
-            "cannot be read as comma-separated text: perhaps a quotation mark",
+            "a quotation mark stands inside a cell",
         ),
     ],
 )
@@ -263,14 +266,13 @@ def test_a_cell_may_be_too_long(folder, run, rows):
     save(folder / "data.csv", rows)
     code, _, err = run(FIT)
     assert code == 1
-    assert "a quotation mark is not closed" in err
-    assert "or a cell is longer than 131,072 characters" in err
+    assert "a cell is longer than 131,072 characters" in err
 
 
 @pytest.mark.parametrize(
     ("place", "said", "written"),
     [
-        ("discreet.cli.table.read_blocks", "no model was written. If rows had been read", False),
+        ("discreet.cli.fit.read", "no model was written. If rows had been read", False),
         ("discreet.PrivateLogisticRegression.fit", "no model was written. If rows", False),
         ("discreet.cli.fit.write_model", "model.json may not have been written, and", False),
         ("discreet.report.card_text", "the model is in model.json, and the budget is", True),
@@ -314,7 +316,7 @@ def test_file_without_header_shows_no_row(folder, run, rows):
         ("--epsilon -1", "epsilon must be finite and positive"),
         ("--epsilon nan", "epsilon must be finite and positive"),
         ("--delta 1", "delta must be below 1"),
-        ("--model ridge", "Model 'ridge' does not fit the target"),
+        ("--model ridge", "PrivateRidge predicts numbers"),
         ("--algorithm magic", "algorithm must be one of 'auto', 'objective-perturbation'"),
         ("--out nowhere/model.json", "does not exist"),
         ("--card nowhere/card.txt", "does not exist"),

@@ -89,12 +89,12 @@ def test_what_a_ledger_cannot_count_is_refused_before_rows_are_read(ledger, run,
     assert "closed" in run(f"{FIT} --epsilon 0.5")[2]
 
 
-def test_rows_left_out_are_charged_under_zero_out(ledger, run, folder):
+def test_blank_rows_are_charged_under_zero_out(ledger, run, folder):
     schema = folder / "schema.toml"
     schema.write_text('missing = "blank"\n' + schema.read_text())
     assert run(f"{FIT} --epsilon 0.5 --delta 0")[0] == 0
     [entry] = ledger.history()
-    assert entry.stated["neighbours"] == "add-remove"  # from which zero-out follows
+    assert entry.stated["neighbours"] == "zero-out"
     run("ledger create other --dataset d --epsilon 1 --delta 0 --neighbours add-remove")
     code, _, err = run(FIT.replace("trial.ledger", "other") + " --epsilon 0.5 --delta 0")
     assert code == 1

@@ -6,11 +6,11 @@ from importlib.metadata import version
 
 import pytest
 
-from discreet.cli import accuracy_first, card, demo, fit, ledger, plan, predict
+from discreet.cli import accuracy_first, card, demo, fit, ledger, listing, plan, predict, schema
 from discreet.cli.main import main
 from discreet.cli.parser import Parser
 
-VERBS = ("demo", "plan", "fit", "accuracy-first", "predict", "card", "ledger")
+VERBS = ("demo", "models", "schema", "plan", "fit", "accuracy-first", "predict", "card", "ledger")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -20,7 +20,9 @@ def test_help_teaches_by_examples(verb, capsys):
     assert f"discreet {verb}" in out.split("examples:")[1]
 
 
-@pytest.mark.parametrize("module", [demo, plan, fit, accuracy_first, predict, card, ledger])
+@pytest.mark.parametrize(
+    "module", [demo, listing, schema, plan, fit, accuracy_first, predict, card, ledger]
+)
 def test_every_option_has_help(module):
     verbs = Parser().add_subparsers()
     module.add(verbs)

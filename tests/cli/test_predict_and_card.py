@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet import Bounds, Guarantee, PrivateRidge, load
+from discreet import Bounds, Guarantee, PrivateLogisticRegression, PrivateRidge, Schema, load
 from discreet.accounting.events import Pure
 from discreet.files.checksums import seal
 from discreet.report import card_dict, render
@@ -29,40 +29,51 @@ def predictions(path):
         return list(csv.reader(file))
 
 
-def encoded(rows):
-    X = [[float(r[1]), float(r[2]), r[3] == "office", r[3] == "field"] for r in rows[1:]]
-    return pd.DataFrame(X, columns=["age", "hours", "job=office", "job=field"])
+def frame(rows):
+    table = pd.DataFrame(rows[1:], columns=rows[0])
+    return table.astype({"age": float, "hours": float})
 
 
-def test_predictions_equal_the_estimators(fitted, run, rows):
+def test_predictions_equal_those_in_python(fitted, run, rows):
     code, _, _ = run("predict model.json data.csv --out p.csv --proba")
     assert code == 0
     header, *lines = predictions(fitted / "p.csv")
     assert header == ["rich", "p(no)", "p(yes)"]
-    X = encoded(rows)
     model = load("model.json")
-    assert [line[0] for line in lines] == model.predict(X).tolist()
+    assert [line[0] for line in lines] == model.predict(frame(rows)).tolist()
     shown = np.array([line[1:] for line in lines], dtype=float)
-    np.testing.assert_allclose(shown, model.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(shown, model.predict_proba(frame(rows)), rtol=1e-12)
+
+
+def test_predictions_may_be_parquet(fitted, run, rows):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    run("predict model.json data.csv --out p.csv --proba")
+    assert run("predict model.json data.csv --out p.parquet --proba")[0] == 0
+    table = parquet.read_table(fitted / "p.parquet").to_pydict()
+    header, *lines = predictions(fitted / "p.csv")
+    assert list(table) == header
+    assert table["rich"] == [line[0] for line in lines]
+    assert table["p(yes)"] == [float(line[2]) for line in lines]
 
 
 def test_features_are_named_by_the_schema(fitted, run, rows):
-    model, X = load("model.json"), encoded(rows)
-    assert list(model.feature_names_in_) == list(X)
-    with pytest.raises(ValueError, match="same order"):
-        model.predict(X[["hours", "age", "job=office", "job=field"]])
+    model, names = load("model.json"), ["age", "hours", "job=office", "job=field"]
+    assert list(model.feature_names_in_) == names
+    turned = frame(rows)[["hours", "job", "age"]]
+    np.testing.assert_array_equal(model.predict(turned), model.predict(frame(rows)))
     card = json.loads(run("card model.json --json")[1])
-    assert card["model"]["feature_names"] == list(X)
+    assert card["model"]["feature_names"] == names
 
 
-def test_files_without_names_are_read_as_before(fitted, run):
-    assert run("predict model.json data.csv --out p.csv")[0] == 0
-    content = json.loads((fitted / "model.json").read_text())
-    del content["model"]["feature_names_in_"]
-    (fitted / "model.json").write_text(json.dumps(seal(content)))
-    assert run("predict model.json data.csv --out q.csv")[0] == 0
-    assert predictions(fitted / "q.csv") == predictions(fitted / "p.csv")
-    assert run("card model.json")[0] == 0
+def test_a_model_of_python_is_used_by_the_command(folder, run, rows):
+    schema = Schema.from_toml("schema.toml")
+    PrivateLogisticRegression(schema=schema, target="rich").fit(frame(rows)).save("python.json")
+    assert run("predict python.json data.csv --out p.csv")[0] == 0
+    model = load("python.json")
+    assert [line[0] for line in predictions(folder / "p.csv")[1:]] == model.predict(
+        frame(rows)
+    ).tolist()
+    assert "column age: 20 to 80" in run("card python.json")[1]
 
 
 def test_new_rows_need_no_target_and_columns_in_any_order(fitted, run, rows):
@@ -80,22 +91,26 @@ def test_regression_predictions(folder, run, rows):
     assert float(predictions(folder / "p.csv")[1][0]) > -1e6
 
 
-def test_unreadable_rows_are_refused_or_left_empty(folder, run, rows):
+def test_unreadable_cells_are_refused_or_add_nothing(folder, run, rows):
     rows[2][1] = ""
     (folder / "new.csv").write_text("\n".join(",".join(r) for r in rows) + "\n")
     run(FIT)
     code, _, err = run("predict model.json new.csv --out p.csv")
     assert code == 1
     assert "Column 'age'" in err
-    assert "Correct the file. " in err  # the schema is inside the model
+    assert "Correct the data" in err
     assert not (folder / "p.csv").exists()
     text = (folder / "schema.toml").read_text()
     (folder / "schema.toml").write_text('missing = "blank"\n' + text)
     run(FIT)
     assert run("predict model.json new.csv --out p.csv --proba")[0] == 0
     lines = predictions(folder / "p.csv")
-    assert lines[2] == ["", "", ""]
-    assert all(line[0] in ("no", "yes") for line in lines[3:])
+    assert len(lines) == len(rows)
+    assert all(line[0] in ("no", "yes") for line in lines[1:])
+    rows[2][1] = "50"  # the middle of the range
+    (folder / "new.csv").write_text("\n".join(",".join(r) for r in rows) + "\n")
+    run("predict model.json new.csv --out q.csv --proba")
+    assert predictions(folder / "q.csv") == lines
 
 
 def test_an_empty_cell_of_one_column_is_a_row(folder, run, rows):
@@ -109,7 +124,7 @@ def test_an_empty_cell_of_one_column_is_a_row(folder, run, rows):
     (folder / "schema.toml").write_text('missing = "blank"\n' + schema)
     run(FIT.replace("rich", "hours"))
     assert run("predict model.json new.csv --out p.csv")[0] == 0
-    assert [line != [""] for line in predictions(folder / "p.csv")] == [True, True, False, True]
+    assert [line != [""] for line in predictions(folder / "p.csv")] == [True] * 4
 
 
 @pytest.mark.parametrize("cell", ["4_1", "\u0664\u0661"])
@@ -210,28 +225,33 @@ def test_rows_of_another_length_are_called_that(fitted, run, rows):
         (fitted / "new.csv").write_text("\n".join(",".join(r) for r in lines) + "\n")
         code, _, err = run("predict model.json new.csv --out p.csv")
         assert code == 1
-        assert "A row has more or fewer cells than the first line. Correct the file. " in err
+        assert "A row has more or fewer cells than the first line. Correct the file" in err
 
 
 def changed(**values):
-    return lambda content: content | values
+    return lambda content: content | {"parameters": content["parameters"] | values}
+
+
+def declared(*columns):
+    return {"part": "Schema", "columns": list(columns)}
 
 
 @pytest.mark.parametrize(
     "damage",
     [
         changed(schema=[]),
-        changed(schema=["columns"]),
         changed(schema="columns"),
         changed(schema={}),
-        changed(schema={"columns": {"age": {"range": [80, 20]}}}),
+        changed(schema=declared()),
+        changed(schema=declared(["age"])),
+        changed(schema=declared(["age", {"range": [80, 20]}])),
+        changed(schema=declared(["age", {"range": [20, 80]}])),
+        changed(schema=declared(["age", {"range": [20, 80]}]) | {"colour": "red"}),
         changed(target=None),
         changed(target=3),
         changed(target="poor"),
         changed(target="age"),
         changed(target="job"),  # as many features, but others
-        lambda content: {k: v for k, v in content.items() if k != "target"},
-        lambda content: content | {"schema": content["schema"] | {"colour": "red"}},
         lambda content: json.loads(json.dumps(content).replace("job=field", "job=other")),
     ],
 )

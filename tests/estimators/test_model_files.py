@@ -32,7 +32,7 @@ from discreet.algorithms.stream.ftrl import ONE_PASS
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.claims import LABELS_PUBLIC
-from discreet.estimators.persistence import DAMAGED, Portable, _kind, _parameter, _plain
+from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _plain, part_of_a_file
 from discreet.files.checksums import seal
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS
@@ -60,7 +60,7 @@ def test_every_table_is_known_and_no_name_stands_twice() -> None:
     tables: list[dict[str, Any]] = [SETS, REGULARIZERS, LOSSES]
     kinds = {type(part) for table in tables for part in table.values()} | set(ALGORITHMS.values())
     assert len({kind.__name__ for kind in kinds}) == len(kinds)
-    assert all(_kind(kind.__name__) is kind for kind in kinds)
+    assert all(part_of_a_file(kind.__name__) is kind for kind in kinds)
 
 
 @pytest.mark.parametrize(

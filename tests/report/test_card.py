@@ -184,3 +184,21 @@ def test_pipelines_have_no_card_but_their_last_step_does():
     assert card_text(pipeline[-1]).startswith("PRIVACY CARD")
     with pytest.raises(InvalidParameter, match="of a pipeline pass the last step"):
         card_text(pipeline)
+
+
+def test_a_card_describes_every_kind_of_column() -> None:
+    from discreet.report.wording import _SAID, _column
+    from discreet.schema.declaration import KINDS
+
+    assert set(_SAID) == set(KINDS)
+    for facts, said in (
+        ({"range": [20.0, 80.0], "missing": 40}, "20 to 80; missing: 40"),
+        ({"categories": ["a", "b"], "other": "b"}, "one of a, b; others count as b"),
+        ({"codes": [1, 9]}, "a code from 1 to 9"),
+        ({"boolean": True}, "yes or no"),
+        ({"boolean": ["nein", "ja"]}, "nein or ja"),
+        ({"ordinal": ["low", "high"]}, "a level of low, high"),
+        ({"date": ["2020-01-01", "2021-01-01"]}, "a date from 2020-01-01 to 2021-01-01"),
+        ({"duration": [0.0, 9.0], "unit": "hours"}, "a duration of 0 to 9 hours"),
+    ):
+        assert _column(facts) == said

@@ -108,12 +108,14 @@ def check_options(
     if metric != "excess-risk" and method not in ("auto", "noise-reduction"):
         raise Incompatible(
             f"Method {method!r} is for excess risk; only tests on the data can decide a target of "
-            f"{metric!r}. Use method='noise-reduction'."
+            f"{metric!r}. Use method='noise-reduction'.",
+            parameter="method",
         )
     if metric == "excess-risk" and validation is not None:
         raise Incompatible(
             "validation is for metric='loss' or metric='error-rate': excess risk is measured "
-            "against the optimum of the training rows."
+            "against the optimum of the training rows.",
+            parameter="validation",
         )
 
 
@@ -144,7 +146,8 @@ def _check_target(task: Task, metric: str, target: float) -> None:
     if target >= idle:
         raise InvalidParameter(
             f"max_error is the error that may remain, here {metric}, and weights of zero leave at "
-            f"most {idle:.3g} whatever the data. Got {target:g}; ask for less."
+            f"most {idle:.3g} whatever the data. Got {target:g}; ask for less.",
+            parameter="max_error",
         )
 
 
@@ -183,7 +186,8 @@ def _untested(
     raise BudgetTooSmall(
         f"The target needs epsilon = {least:.3g} by public facts, more than max_epsilon = "
         f"{cap:g}. Raise max_epsilon, allow a larger max_error, or {other}, which may stop early "
-        "where the data allows it."
+        "where the data allows it.",
+        parameter="max_epsilon",
     )
 
 
@@ -221,7 +225,8 @@ def _tested(
     if plan.test_epsilon >= cap:
         raise BudgetTooSmall(
             f"Testing alone costs epsilon = {plan.test_epsilon:.3g}, but max_epsilon = {cap:g}. "
-            "Raise max_epsilon or margin, or allow a larger max_error."
+            "Raise max_epsilon or margin, or allow a larger max_error.",
+            parameter="max_epsilon",
         )
     if plan.validation:
         return plan
@@ -244,5 +249,7 @@ def _doubling(task: Task, target: float, failure: float, cap: float) -> Doubling
             break
         found = plan
     if found is None:
-        raise BudgetTooSmall("One test of the doubling method costs more than max_epsilon.")
+        raise BudgetTooSmall(
+            "One test of the doubling method costs more than max_epsilon.", parameter="max_epsilon"
+        )
     return found

@@ -43,7 +43,10 @@ class Query:
         one_of("metric", self.metric, METRICS)
         positive("target", self.target)
         if self.metric == "error-rate" and self.task.problem.loss.target != "sign":
-            raise Incompatible("error-rate needs a classifier of two classes. Use metric='loss'.")
+            raise Incompatible(
+                "error-rate needs a classifier of two classes. Use metric='loss'.",
+                parameter="metric",
+            )
 
     @cached_property
     def tolerance(self) -> float:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.bounds import Bounds
-from discreet.cli.files import add_force, check_outputs, say, tell, write_model
-from discreet.cli.fit import read_columns
+from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.fit import declared_model, read
+from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.models import MODELS, build
-from discreet.cli.parser import add_seed
-from discreet.cli.schema import Categorical, Schema
-from discreet.errors import DiscreetError, Incompatible, InvalidParameter, NotCertified
+from discreet.cli.models import MODELS
+from discreet.cli.parser import add_seed, add_settings
+from discreet.errors import InvalidParameter, NotCertified
 from discreet.files.writing import write_text
 
 METRICS = ("excess-risk", "loss", "error-rate")
@@ -58,7 +53,7 @@ def add(verbs: Any) -> None:
         description="Fit a private model with at most a named error, at the least epsilon.",
         epilog=_EPILOG,
     )
-    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    add_inputs(parser)
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
     parser.add_argument(
@@ -86,7 +81,9 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--method", choices=METHODS, default="auto", help="how to stop; default: the cheapest"
     )
-    parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
+    parser.add_argument("--model", choices=list(MODELS), metavar="NAME",
+                        help="see discreet models; default: by the target's kind")  # fmt: skip
+    add_settings(parser)
     parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
     parser.add_argument("--card", type=Path, help="privacy card to write with the model (text)")
@@ -113,41 +110,19 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run, write the model if there is one, and say what it cost."""
-    from discreet import AccuracyFirst, Budget
+    from discreet import AccuracyFirst
     from discreet.adaptive.outcome import unwatched
-    from discreet.checks import between, positive, usable_epsilon
     from discreet.cli.cautions import cautions
     from discreet.report import card_text
 
-    positive("--max-error", args.max_error)
-    between("--confidence", args.confidence, 0, 1)
-    if args.validation is not None:
-        between("--validation", args.validation, 0, 1)
-    reserve = Budget(usable_epsilon("--max-epsilon", args.max_epsilon), args.delta)
-    outputs, inputs = (args.out, args.card, args.plot), (args.data, args.schema)
-    check_outputs(*outputs, inputs=inputs, force=args.force, paid=True)
+    inputs = Inputs.of(args)
+    outputs = (args.out, args.card, args.plot)
+    check_outputs(*outputs, inputs=(*inputs.files, args.schema), force=args.force, paid=True)
     check_picture(args.plot)
-    schema = Schema.read(args.schema)
-    label = schema.column(args.target)
-    classes = isinstance(label, Categorical)
-    if isinstance(label, Categorical) and len(label.categories) > 2:
-        raise Incompatible(
-            "accuracy-first is for a target of two categories or a range. Predict one category "
-            "against the rest, or name epsilon and use discreet fit."
-        )
-    if args.method == "certificate" and (classes or args.model not in (None, "ridge")):
-        raise Incompatible("--method certificate is for ridge only. Leave --method out.")
+    schema = read_schema(args.schema)
     progress = (lambda message: None) if args.quiet else say
-    inner = build(
-        args.model,
-        classes=classes,
-        delta=args.delta,
-        bounds=schema.bounds(args.target),
-        neighbours=schema.neighbours,
-        n_rows=schema.n_rows,
-    )
     model = AccuracyFirst(
-        inner,
+        declared_model(args, schema, delta=args.delta),
         max_error=args.max_error,
         metric=args.metric,
         max_epsilon=args.max_epsilon,
@@ -156,35 +131,25 @@ def run(args: argparse.Namespace) -> None:
         validation=args.validation,
         release_last=args.release_last,
         random_state=args.seed,
-        ledger=opened(args, schema.neighbours),
+        ledger=opened(args, schema.neighbours or "zero-out"),
     )
-    with naming_options():
-        check_model(model, schema.bounds(args.target))
-    X, y, total = read_columns(args.data, schema, args.target, progress)
+    reserve = model.check()
+    rows = read(inputs, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
-    for caution in cautions(reserve, schema.n_rows if schema.neighbours == "add-remove" else total):
+    size = schema.n_rows if schema.neighbours == "add-remove" else len(rows.X)
+    for caution in cautions(reserve, size):
         say(caution)
-    blanks = schema.missing == "blank" and schema.neighbours == "zero-out"
-    if blanks:
-        # Rows that count for nothing were left out, so the fit must hold for one more or less.
-        inner.set_params(neighbours="add-remove", n_rows=total)
     progress("fitting")
     live = args.progress or (sys.stderr.isatty() and not args.quiet)
-    with naming_options():
-        model.fit(X, y, watch=(lambda step: say(_line(step, args.metric))) if live else unwatched)
-    if blanks:
-        # privacy: the declared size is the true one, so only zero-out may be claimed
-        model.guarantee_ = replace(model.guarantee_, neighbours="zero-out")
+    model.fit(rows, watch=(lambda step: say(_line(step, args.metric))) if live else unwatched)
     released = model.outcome_.weights is not None
     if released:  # before anything that may fail: the budget is spent
-        if blanks:
-            model.estimator_.set_params(neighbours="zero-out", n_rows=None)
         args.interrupted = f"{args.out} may not have been written. Count --max-epsilon as spent."
-        _write(args.out, model, schema, args.target)
+        _write(args.out, model)
         args.interrupted = f"the model is in {args.out}; its guarantee says what was spent."
         progress(f"model written to {args.out}")
         if args.card is not None:
-            write_text(args.card, card_text(model.estimator_, schema=schema.to_dict()))
+            write_text(args.card, card_text(model.estimator_))
             progress(f"card written to {args.card}")
     tell(f"{model.summary_}\n{model.guarantee_}")
     if args.plot is not None:
@@ -202,59 +167,9 @@ def run(args: argparse.Namespace) -> None:
         )
 
 
-def check_model(model: Any, bounds: Bounds) -> None:
-    """Refuse options that do not go together, before any row is read.
-
-    Parameters
-    ----------
-    model
-        An :class:`~discreet.AccuracyFirst` that is not fitted.
-    bounds
-        What the schema declares.
-    """
-    from discreet.adaptive.methods import check_options
-
-    if bounds.classes is not None:
-        bounds = replace(bounds, classes=(0, 1))
-    # The size of the file is not known yet, and nothing that is checked here depends on it.
-    task = model._tasks(model.estimator, bounds, len(bounds.features or ()), 1)[-1]
-    check_options(
-        task,
-        target=model.max_error,
-        metric=model.metric,
-        method=model.method,
-        validation=model.validation,
-    )
-
-
-def _write(path: Path, model: Any, schema: Schema, target: str) -> None:
-    fitted = model.estimator_
-    fitted.guarantee_ = model.guarantee_
+def _write(path: Path, model: Any) -> None:
     run = {"summary": model.summary_, "steps": [vars(s) for s in model.outcome_.steps]}
-    write_model(path, fitted, schema, target, accuracy_first=run)
-
-
-_OPTIONS = {
-    "max_epsilon": "--max-epsilon",
-    "max_error": "--max-error",
-    "confidence": "--confidence",
-    "delta": "--delta",
-    "validation": "--validation",
-}
-"""Parameters of :class:`~discreet.AccuracyFirst` and the options they come from."""
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Let errors name options of the command line instead of Python parameters."""
-    try:
-        yield
-    except DiscreetError as error:
-        message = str(error).replace(" or margin", "")  # which is no option here
-        message = message.replace("leave method out", "leave --method out")
-        message = re.sub(r"\b(method|metric)='([\w-]+)'", r"--\1 \2", message)
-        named = re.sub(rf"\b({'|'.join(_OPTIONS)})\b", lambda m: _OPTIONS[m[1]], message)
-        raise type(error)(named) from None
+    write_model(path, model.estimator_, accuracy_first=run)
 
 
 def check_picture(path: Path | None) -> None:

@@ -41,9 +41,7 @@ def run(args: argparse.Namespace) -> None:
     from discreet.report import card_dict, render
 
     check_outputs(args.out, inputs=(args.model,), force=args.force)
-    model, schema, _ = read_model(args.model)
-    declared = None if schema is None else schema.to_dict()
-    card = card_dict(model, schema=declared, date=args.date)
+    card = card_dict(read_model(args.model), date=args.date)
     text = json.dumps(card, indent=1) + "\n" if args.json else render(card)
     if args.out is None:
         tell(text, end="")

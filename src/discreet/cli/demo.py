@@ -9,9 +9,9 @@ from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, say, tell, write_model
 from discreet.cli.parser import add_seed
-from discreet.cli.schema import Schema
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.files.writing import write_json, write_text
+from discreet.schema import Categories, Range, Schema
 
 RANGES = {
     "worst radius": (5, 30),
@@ -31,12 +31,7 @@ Both were picked with the data in view, which is fine for public data only.
 """
 
 TARGET = "benign"
-SCHEMA = Schema.from_dict(
-    {
-        "columns": {name: {"range": list(r)} for name, r in RANGES.items()}
-        | {TARGET: {"categories": [0, 1]}}
-    }
-)
+SCHEMA = Schema({name: Range(*r) for name, r in RANGES.items()} | {TARGET: Categories([0, 1])})
 
 DELTA = 1e-5
 
@@ -111,14 +106,14 @@ def run(args: argparse.Namespace) -> None:
     baseline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     plain = baseline.score(X_test, y_test)
     guessing = max(y_test.mean(), 1 - y_test.mean())
-    bounds = SCHEMA.bounds(TARGET)
+    tables = [dict(zip(RANGES, part.T, strict=True)) for part in (X, X_test)]
 
     def fit(epsilon: float, i: int) -> Any:
         seed = None if args.seed is None else args.seed + i
         model = PrivateLogisticRegression(
-            epsilon=epsilon, delta=DELTA, bounds=bounds, random_state=seed
+            epsilon=epsilon, delta=DELTA, schema=SCHEMA, target=TARGET, random_state=seed
         )
-        return model.fit(X, y)
+        return model.fit(tables[0], y)
 
     tell(
         f"Breast cancer: {len(X)} rows to fit, {len(X_test)} to test, {len(RANGES)} features.\n"
@@ -129,7 +124,7 @@ def run(args: argparse.Namespace) -> None:
     epsilons, scores, models = sorted(set(args.epsilon)), [], []
     for k, epsilon in enumerate(epsilons):
         fits = [fit(epsilon, k * args.fits + i) for i in range(args.fits)]
-        scores.append([m.score(X_test, y_test) for m in fits])
+        scores.append([m.score(tables[1], y_test) for m in fits])
         models.append(fits[0])
         low, high = min(scores[-1]), max(scores[-1])
         tell(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
@@ -138,8 +133,8 @@ def run(args: argparse.Namespace) -> None:
 
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
     tell(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
-    write_model(args.out / "model.json", shown, SCHEMA, TARGET)
-    card = card_dict(shown, schema=SCHEMA.to_dict())
+    write_model(args.out / "model.json", shown)
+    card = card_dict(shown)
     write_json(args.out / "card.json", card)
     write_text(args.out / "card.txt", render(card))
     written = ["model.json", "card.txt", "card.json"]

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from discreet.bounds import Neighbours
-from discreet.cli.files import check_outputs, read_model, say, tell
+from discreet.cli.files import check_outputs, read_model, read_schema, say, tell
+from discreet.cli.fit import read
+from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.parser import add_budget, add_seed
-from discreet.cli.schema import Schema
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.files.writing import write_json
+from discreet.schema import Schema
 
 _PICTURES = (".png", ".pdf", ".svg")
 
@@ -34,13 +36,13 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "evaluate",
-        help="score a model on a CSV file, privately",
-        description="Score a model on sensitive rows of a CSV file. The scores get noise and a "
+        help="score a model on files of rows, privately",
+        description="Score a model on sensitive rows of files. The scores get noise and a "
         "guarantee of their own, so they may be published.",
         epilog=_EPILOG,
     )
     parser.add_argument("model", type=Path, help="model file written by discreet fit")
-    parser.add_argument("data", type=Path, help="CSV file with a header line and the target")
+    add_inputs(parser)
     add_budget(parser)
     parser.add_argument("--schema", type=Path, help="TOML file; default: the schema of the model")
     parser.add_argument("--target", help="column of the labels; default: that of the model")
@@ -67,7 +69,8 @@ def run(args: argparse.Namespace) -> None:
     from discreet.cli.cautions import cautions
     from discreet.evaluation import plan_evaluation, run_plan
 
-    check_outputs(*args.out, inputs=(args.model, args.data, args.schema))
+    inputs = Inputs.of(args)
+    check_outputs(*args.out, inputs=(args.model, *inputs.files, args.schema))
     for path in args.out:
         if path.suffix.lower() not in (".json", *_PICTURES):
             raise InvalidParameter(f"{path}: end the name in .json, .png, .pdf or .svg.")
@@ -77,17 +80,17 @@ def run(args: argparse.Namespace) -> None:
         epsilon=args.epsilon,
         delta=args.delta,
         metrics=tuple(m.strip() for m in args.metrics.split(",")) if args.metrics else None,
-        neighbours=cast(Neighbours, schema.neighbours),
+        neighbours=cast(Neighbours, schema.neighbours or model.neighbours),
         bins=args.bins,
         # Rows with unreadable cells are blank, and there may be many.
-        count_rows=schema.missing == "blank" or schema.neighbours == "add-remove",
+        count_rows=_may_be_blank(schema) or schema.neighbours == "add-remove",
     )
     pictures = [path for path in args.out if path.suffix.lower() in _PICTURES]
     if pictures and not any(b.name == "histogram" and b.shape[1] > 2 for b in plan.blocks):
         raise Incompatible("There is no curve to draw. Ask for one: --metrics accuracy,auc")
     if not args.quiet:
-        say(f"reading {args.data}")
-    X, y = _read(args.data, schema, target)
+        say(f"reading {', '.join(map(str, inputs.paths))}")
+    X, y = read(inputs, schema, target, lambda message: None)
     public = None if schema.neighbours == "add-remove" else len(y)
     for caution in cautions(plan.budget, public):
         say(caution)
@@ -103,11 +106,16 @@ def run(args: argparse.Namespace) -> None:
     tell(str(found))
 
 
+def _may_be_blank(schema: Schema) -> bool:
+    return any(c.rule(schema.missing) == "blank" for c in schema.columns.values())
+
+
 def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
     """Return the model, and the columns that rows are read by."""
-    model, schema, target = read_model(args.model)
+    model = read_model(args.model)
+    schema, target = model.schema, getattr(model, "target", None)
     if args.schema is not None:
-        schema = Schema.read(args.schema)
+        schema = read_schema(args.schema)
     if schema is None:
         raise Incompatible(
             f"{args.model} holds no schema, so columns of a file cannot be matched to features. "
@@ -122,21 +130,5 @@ def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
         )
     # Rows are encoded by the schema: their order is right, and they carry no names to compare.
     vars(model).pop("feature_names_in_", None)
+    model.set_params(schema=None, target=None, bounds=model.bounds_)
     return model, schema, target
-
-
-def _read(path: Path, schema: Schema, target: str) -> tuple[Any, Any]:
-    """Return all rows of the file, those that could not be read as missing numbers."""
-    import numpy as np
-
-    from discreet.cli.table import read_blocks
-    from discreet.errors import InvalidData
-
-    parts, labels = [], []
-    for block in read_blocks(path, schema, target, labelled=True):
-        # privacy: unreadable rows keep their places, as rows of missing numbers.
-        parts.append(np.where(block.good[:, None], block.X, np.nan))
-        labels.append(block.y)
-    if not parts:
-        raise InvalidData(f"{path} has no row that can be used.")
-    return np.vstack(parts), np.concatenate(labels)

@@ -6,18 +6,16 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from discreet.bounds import Bounds
-from discreet.cli.schema import Schema
-from discreet.errors import DiscreetError, InvalidData, InvalidParameter
+from discreet.errors import InvalidData, InvalidParameter
 from discreet.files.plain_text import printable
 from discreet.files.writing import special
+from discreet.schema import Schema
 
 
 def say(message: str) -> None:
@@ -117,17 +115,15 @@ def _same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def write_model(path: Path, model: Any, schema: Schema, target: str, **more: Any) -> None:
-    """Name the features of a fitted model by its schema, and write both."""
-    model.feature_names_in_ = np.array(schema.names(target), dtype=object)
+def write_model(path: Path, model: Any, **more: Any) -> None:
+    """Write a fitted model, and what else is known about its run."""
     from discreet.estimators import persistence
 
-    content = model.to_dict() | {"schema": schema.to_dict(), "target": target} | more
-    persistence.write_model(path, content)
+    persistence.write_model(path, model.to_dict() | more)
 
 
-def read_model(path: Path) -> tuple[Any, Schema | None, str]:
-    """Return the model in a file, with its schema and target if it was fitted from a CSV."""
+def read_model(path: Path) -> Any:
+    """Return the model in a file; refusals name the file."""
     from discreet.estimators.persistence import DAMAGED, Portable, read_content
 
     try:
@@ -138,24 +134,20 @@ def read_model(path: Path) -> tuple[Any, Schema | None, str]:
     if not isinstance(content, dict):
         raise InvalidData(f"{path} is not a model file of this library.")
     try:
-        model = Portable.from_dict(content)
+        return Portable.from_dict(content)
     except InvalidData as error:
         raise InvalidData(f"{path}: {error}") from None
-    if content.get("schema") is None:
-        return model, None, ""
-    schema, target = content["schema"], content.get("target")
-    if not isinstance(schema, Mapping) or not isinstance(target, str):
-        raise InvalidData(f"{path}: {DAMAGED}")
+
+
+def read_schema(path: Path) -> Schema:
+    """Return the schema in a file of its own, or in the table ``[schema]`` of a run's file."""
     try:
-        declared = Schema.from_dict(schema)
-        bounds, own = declared.bounds(target), Bounds.of(model.bounds)
-        names = declared.names(target)
-    except DiscreetError:  # its advice is for those who write a schema
-        raise InvalidData(f"{path}: {DAMAGED}") from None
-    if (bounds.features, bounds.label, bounds.classes) != (own.features, own.label, own.classes):
-        raise InvalidData(f"{path}: {DAMAGED}")
-    if declared.neighbours != model.neighbours:  # which the guarantee is about
-        raise InvalidData(f"{path}: {DAMAGED}")
-    if list(getattr(model, "feature_names_in_", names)) != names:  # older files hold none
-        raise InvalidData(f"{path}: {DAMAGED}")
-    return model, declared, target
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        content = {}
+    if "columns" not in content and isinstance(content.get("schema"), dict):
+        try:
+            return Schema.from_dict(content["schema"])
+        except InvalidParameter as error:
+            raise InvalidParameter(f"{path}: {error}", parameter=error.parameter) from None
+    return Schema.from_toml(path)

@@ -1,19 +1,20 @@
-"""``discreet fit``: fit a model to a CSV file."""
+"""``discreet fit``: fit a model to files of rows."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, say, tell, write_model
+from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.models import MODELS, build
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
-from discreet.cli.schema import Categorical, Schema
-from discreet.errors import Incompatible, InvalidData
+from discreet.cli.models import MODELS, build, needs_target
+from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
+from discreet.errors import MissingBound
 from discreet.files.writing import write_text
+from discreet.schema import Encoded, Schema
 
 SCHEMA_EXAMPLE = """\
 neighbours = "zero-out"   # or "replace-one", "add-remove" (then also n_rows = ...)
@@ -21,21 +22,30 @@ missing = "refuse"        # or "blank": a row with an unreadable cell counts for
 
 [columns]
 age = { range = [17, 90] }
-hours = { range = [0, 100] }
-job = { categories = ["private", "public", "none"] }
+hours = { range = [0, 100], missing = 40 }
+job = { categories = ["private", "public", "none"], other = "none" }
+visit = { date = ["2020-01-01", "2026-12-31"] }
 income = { categories = ["low", "high"] }
 """
 
 _EPILOG = f"""\
 the schema declares the columns in TOML. Ranges and categories must come from
 public knowledge, never from the file. Numbers are clipped to their range.
-Columns that are not declared are not read.
+Columns that are not declared are not read. discreet schema draft writes a first one.
 
 {"".join("  " + line for line in SCHEMA_EXAMPLE.splitlines(keepends=True))}
 examples:
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet fit data.csv --target hours --model huber --epsilon 1 --delta 1e-7 \\
       --schema schema.toml --out model.json --card card.txt
+  discreet fit a.csv.gz b.parquet --target hours --model lasso --set radius=3 \\
+      --epsilon 1 --schema schema.toml --out model.json
+  discreet fit run.toml
+
+{INPUTS_HELP}
+a run in one file holds the options above by name (data, target, epsilon, ...), a
+table [set] of parameters and perhaps a table [schema]; paths in it start from its
+folder. Options on the command line win.
 
 the model file holds released values, the guarantee and the schema; it may be
 published. Every fit spends its budget: two fits of the same rows cost the sum.
@@ -48,12 +58,12 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "fit",
-        help="fit a model to a CSV file and write it as JSON",
-        description="Fit a private linear model to a CSV file and write it as JSON.",
+        help="fit a model to files of rows and write it as JSON",
+        description="Fit a private model to files of rows and write it as JSON.",
         epilog=_EPILOG,
     )
-    parser.add_argument("data", type=Path, help="CSV file with a header line")
-    parser.add_argument("--target", required=True, help="column to predict")
+    add_inputs(parser)
+    parser.add_argument("--target", help="column to predict; medians and quantiles have none")
     add_budget(parser)
     parser.add_argument("--schema", type=Path, required=True, help="TOML file, see below")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
@@ -61,9 +71,11 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--model",
         choices=list(MODELS),
-        help="default: logistic for a target with categories, ridge for one with a range",
+        metavar="NAME",
+        help="see discreet models; default: logistic for a target with classes, ridge for a number",
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    add_settings(parser)
     add_seed(parser)
     add_force(parser)
     add_option(parser)
@@ -81,72 +93,95 @@ def run(args: argparse.Namespace) -> None:
     from discreet.report import card_text
 
     budget = Budget(args.epsilon, args.delta)  # refuses a bad one before anything is read
-    inputs = (args.data, args.schema)
-    check_outputs(args.out, args.card, inputs=inputs, force=args.force, paid=True)
-    schema = Schema.read(args.schema)
-    if schema.missing == "blank" and args.algorithm == "bolt-on":
-        raise Incompatible("bolt-on has no blank rows. Use missing = 'refuse' in the schema.")
+    inputs = Inputs.of(args)
+    check_outputs(
+        args.out, args.card, inputs=(*inputs.files, args.schema), force=args.force, paid=True
+    )
+    schema = read_schema(args.schema)
     progress = (lambda message: None) if args.quiet else say
-    model = build(
-        args.model,
-        classes=isinstance(schema.column(args.target), Categorical),
+    model = declared_model(
+        args,
+        schema,
         epsilon=args.epsilon,
-        delta=args.delta,
-        bounds=schema.bounds(args.target),
-        neighbours=schema.neighbours,
-        n_rows=schema.n_rows,
+        delta=args.delta if args.model not in ("median", "quantile") else None,
         algorithm=args.algorithm,
         random_state=args.seed,
-        ledger=opened(args, schema.neighbours),
+        ledger=opened(args, schema.neighbours or "zero-out"),
     )
-    X, y, total = read_columns(args.data, schema, args.target, progress)
+    rows = read(inputs, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
-    size = schema.n_rows if schema.neighbours == "add-remove" else total
-    for caution in cautions(budget, size, model._posed(X.shape[1], size)[0]):
+    size = schema.n_rows if schema.neighbours == "add-remove" else len(rows.X)
+    problem = model._posed(None, size)[0] if hasattr(model, "_posed") else None
+    for caution in cautions(budget, size, problem):
         say(caution)
     progress("fitting")
-    if schema.missing == "blank" and schema.neighbours == "zero-out":
-        _fit_without_blanks(model, X, y, total)
-    else:
-        model.fit(X, y)
+    model.fit(rows)
     args.interrupted = f"{args.out} may not have been written, and the budget is spent."
-    write_model(args.out, model, schema, args.target)
+    write_model(args.out, model)
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     if args.card is not None:
-        write_text(args.card, card_text(model, schema=schema.to_dict()))
+        write_text(args.card, card_text(model))
         progress(f"card written to {args.card}")
     tell(str(model.guarantee_))
 
 
-def read_columns(path: Path, schema: Schema, target: str, progress: Any) -> tuple[Any, Any, int]:
-    """Return the rows that could be read in full, their labels, and the size of the file."""
-    import numpy as np
+def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) -> Any:
+    """Return the model that options and schema ask for; refused if they do not go together.
 
-    from discreet.cli.table import read_blocks
-
-    progress(f"reading {path}")
-    parts, labels, total = [], [], 0
-    for block in read_blocks(path, schema, target, labelled=True):
-        parts.append(block.X[block.good])
-        labels.append(block.y[block.good])
-        total += len(block.good)
-        # privacy: under add-remove the number of rows is secret, so it is not shown
-        if schema.neighbours != "add-remove":
-            progress(f"  {total:,} row{'s' * (total != 1)}")
-    if not any(map(len, parts)):
-        raise InvalidData(f"{path} has no row that can be used.")
-    return np.vstack(parts), np.concatenate(labels), total
-
-
-def _fit_without_blanks(model: Any, X: Any, y: Any, total: int) -> None:
-    """Fit under zero-out when rows that count for nothing were left out.
-
-    The size of the file is public and the plan uses it. Blanking a row takes
-    it out of ``X``, so the fit must hold for one row more or less at a fixed
-    declared size, which is the ``add-remove`` calibration.
+    Parameters
+    ----------
+    args
+        With ``model``, ``target`` and ``set``.
+    schema
+        Declared columns.
+    settings
+        Parameters of the estimator.
     """
-    model.set_params(neighbours="add-remove", n_rows=total).fit(X, y)
-    # privacy: the declared size is the true one, so only zero-out may be claimed
-    model.set_params(neighbours="zero-out", n_rows=None)
-    model.guarantee_ = replace(model.guarantee_, neighbours="zero-out")
+    if needs_target(args.model) and args.target is None:
+        raise MissingBound("target is not set. It names the schema's column to predict.",
+                           parameter="target")  # fmt: skip
+    classes = args.target is not None and schema.column(args.target).classes is not None
+    model = build(
+        args.model,
+        classes=classes,
+        given=args.set,
+        schema=schema,
+        target=args.target,
+        neighbours=schema.neighbours or "zero-out",
+        n_rows=schema.n_rows,
+        **settings,
+    )
+    model._given_bounds()
+    return model
+
+
+def read(
+    inputs: Inputs, schema: Schema, target: str | None, progress: Callable[[str], None]
+) -> Encoded:
+    """Return the encoded rows of files.
+
+    Parameters
+    ----------
+    inputs
+        Files of rows.
+    schema, target
+        Declared columns, and which of them is predicted.
+    progress
+        Told about files and rows.
+    """
+    total = 0
+    rules = [column.rule(schema.missing) for column in schema.columns.values()]
+    columns = schema.features(target) | ({} if target is None else {target: schema.column(target)})
+
+    def tables() -> Any:
+        nonlocal total
+        for table in inputs.tables(columns, strict="refuse" in rules):
+            yield table
+            total += table.num_rows if hasattr(table, "num_rows") else len(table[next(iter(table))])
+            # privacy: under add-remove the number of rows is secret, so it is not shown
+            if schema.neighbours != "add-remove":
+                progress(f"  {total:,} row{'s' * (total != 1)}")
+
+    progress(f"reading {', '.join(map(str, inputs.paths))}")
+    return schema.encode_blocks(tables(), target)

@@ -93,7 +93,6 @@ def opened(args: argparse.Namespace, neighbours: str) -> Any:
     if args.seed is not None:
         raise Incompatible("A ledger counts no seeded fit: it is not private. Leave --seed out.")
     if ledger.terms.neighbours not in ("zero-out", neighbours):
-        # privacy: rows that were left out make a fit that holds for zero-out alone.
         raise Incompatible(
             f"This ledger is about {ledger.terms.neighbours} neighbours. Declare them in the "
             f'schema: neighbours = "{ledger.terms.neighbours}".'

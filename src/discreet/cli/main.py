@@ -18,6 +18,7 @@ _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy 
 _EPILOG = """\
 a first session:
   discreet demo --out demo
+  discreet schema draft data.csv --out schema.toml
   discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail(f"interrupted: {arguments.interrupted}", 130)
     except DiscreetError as error:
-        return _fail(f"{type(error).__name__}: {error}")
+        return _fail(f"{type(error).__name__}: {error}{_option(error.parameter, arguments)}")
     except OSError as error:
         return _fail(
             f"{error.strerror or 'cannot be read or written'}: {error.filename or 'output'}"
@@ -92,19 +93,45 @@ def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
         evaluate,
         fit,
         ledger,
+        listing,
         plan,
         predict,
+        schema,
         tune,
     )
     from discreet.cli.parser import Parser
+    from discreet.cli.run_file import expanded
 
     parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    modules = (demo, plan, fit, tune, accuracy_first, evaluate, predict, card, ledger, audit)
+    modules = (
+        demo,
+        listing,
+        schema,
+        plan,
+        fit,
+        tune,
+        accuracy_first,
+        evaluate,
+        predict,
+        card,
+        ledger,
+        audit,
+    )
     for module in modules:
         module.add(verbs)
-    parser.parse_args(argv, arguments)
+    parser.parse_args(expanded(sys.argv[1:] if argv is None else list(argv)), arguments)
+
+
+def _option(parameter: str | None, arguments: argparse.Namespace) -> str:
+    """Return the option that a parameter comes from, in brackets."""
+    if parameter is None or parameter.startswith("-"):
+        return ""
+    name = {"n_features": "features", "n_rows": "rows"}.get(parameter, parameter)
+    if any(given.partition("=")[0] == name for given in getattr(arguments, "set", ())):
+        return f" (--set {name})"
+    return f" (--{name.replace('_', '-')})" if hasattr(arguments, name) else ""
 
 
 def _fail(message: str, code: int = 1) -> int:

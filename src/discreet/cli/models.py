@@ -1,38 +1,155 @@
-"""The models the command line offers."""
+"""The models the command line offers: every estimator, by a short name."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
-from discreet.checks import one_of
-from discreet.errors import Incompatible
+import discreet
+from discreet.checks import one_of, suggestion
+from discreet.errors import InvalidParameter
 
-CLASSIFIERS = {"logistic": "PrivateLogisticRegression", "svm": "PrivateLinearSVC"}
-REGRESSORS = {
-    "ridge": "PrivateRidge",
-    "huber": "PrivateHuberRegressor",
-    "elastic-net": "PrivateElasticNet",
+SHORT = {
+    "logistic-regression": "logistic",
+    "linear-svc": "svm",
+    "huber-regressor": "huber",
+    "poisson-regressor": "poisson",
+    "sparse-logistic-regression": "sparse-logistic",
 }
-MODELS = CLASSIFIERS | REGRESSORS
+"""Names that are shorter than those of the classes."""
+
+OWN_OPTIONS = (
+    "epsilon",
+    "delta",
+    "bounds",
+    "schema",
+    "target",
+    "neighbours",
+    "n_rows",
+    "missing",
+    "ledger",
+)
+"""Parameters that come from an option or from the schema, not from ``--set``."""
 
 
-def build(name: str | None, *, classes: bool, algorithm: str = "auto", **settings: Any) -> Any:
+def _name(kind: str) -> str:
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", kind.removeprefix("Private"))
+    name = "-".join(words).lower()
+    return SHORT.get(name, name)
+
+
+TUNING = ("PrivateSearch",)
+"""What wraps a model, and has a verb of its own."""
+
+MODELS = {
+    _name(kind): kind
+    for kind in discreet.__all__
+    if kind.startswith("Private") and kind not in TUNING
+}
+"""Every estimator by its name here; made without importing any of them."""
+
+
+def predicts_classes(name: str) -> bool:
+    """Return whether a model predicts classes, by its name.
+
+    >>> predicts_classes("svm"), predicts_classes("ridge")
+    (True, False)
+    """
+    return any(word in MODELS[name] for word in ("Logistic", "SVC", "Classifier"))
+
+
+def needs_target(name: str | None) -> bool:
+    """Return whether a model predicts a column.
+
+    >>> needs_target("ridge"), needs_target("median")
+    (True, False)
+    """
+    return name not in ("median", "quantile", "geometric-median")
+
+
+def build(name: str | None, *, classes: bool, given: Any = (), **settings: Any) -> Any:
     """Return an unfitted estimator; the default suits the target.
 
-    >>> type(build(None, classes=False, epsilon=1.0)).__name__
-    'PrivateRidge'
+    Parameters
+    ----------
+    name
+        One of :data:`MODELS`, or None.
+    classes
+        Whether the target has classes.
+    given
+        Further parameters, as ``name=value``.
+    settings
+        Parameters of the estimator; those it does not have are refused unless
+        they are at their default.
+
+    Examples
+    --------
+    >>> build(None, classes=False, epsilon=1.0, given=["clip=0.5"])
+    PrivateRidge(clip=0.5)
     """
-    import discreet
     from discreet.algorithms import ALGORITHMS
 
-    one_of("algorithm", algorithm, ("auto", *ALGORITHMS))
+    model = getattr(discreet, MODELS[name or ("logistic" if classes else "ridge")])()
+    known = model.get_params(deep=False)
+    if "algorithm" in settings:
+        one_of("algorithm", settings["algorithm"], ("auto", *ALGORITHMS))
+    settings |= dict(_setting(text, [p for p in known if p not in OWN_OPTIONS]) for text in given)
+    for parameter, value in settings.items():
+        if parameter in known:
+            model.set_params(**{parameter: value})
+        elif value not in (None, "auto"):
+            raise InvalidParameter(
+                f"{type(model).__name__} has no parameter {parameter!r}. Leave it out.",
+                parameter=parameter,
+            )
+    return model
 
-    chosen = name or ("logistic" if classes else "ridge")
-    if (chosen in CLASSIFIERS) != classes:
-        offered = ", ".join(CLASSIFIERS if classes else REGRESSORS)
-        kind = "categories" if classes else "a range"
-        raise Incompatible(
-            f"Model {chosen!r} does not fit the target, which is declared with {kind}. Use one "
-            f"of: {offered}."
+
+def _setting(text: str, known: list[str]) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if not equals or name not in known or name == "random_state":
+        raise InvalidParameter(
+            f"--set takes name=value, and the name of a parameter of the model: {', '.join(known)}."
+            + suggestion(name, known)
         )
-    return getattr(discreet, MODELS[chosen])(algorithm=algorithm, **settings)
+    return name, read_value(value.strip())
+
+
+def read_value(text: str) -> Any:
+    """Return a value as it is written behind ``--set name=``: a number, true, none, text, a part.
+
+    >>> read_value("3"), read_value("true"), read_value("none"), read_value("votes")
+    (3, True, None, 'votes')
+    >>> read_value("L2Ball(radius=3)")
+    L2Ball(radius=3.0)
+    """
+    if text.lower() in ("none", "null"):
+        return None
+    part = re.fullmatch(r"(\w+)\((.*)\)", text)
+    if part is not None:
+        return _part(part[1], part[2])
+    try:
+        return json.loads(text.lower() if text.lower() in ("true", "false") else text)
+    except ValueError:
+        return text
+
+
+def _part(name: str, arguments: str) -> Any:
+    """Return a set, a penalty, a loss or an algorithm by its name and arguments."""
+    from discreet.estimators.persistence import part_of_a_file
+
+    kind = part_of_a_file(name)
+    if kind is None:
+        raise InvalidParameter(
+            f"{name!r} is no part of this library, nor of an installed package that extends it."
+        )
+    pairs = [p.partition("=") for p in arguments.split(",") if p.strip()]
+    try:
+        return kind(**{k.strip(): read_value(v.strip()) for k, _, v in pairs})
+    except TypeError:
+        raise InvalidParameter(
+            f"{name} takes arguments as name=value, e.g. L2Ball(radius=3), and none of these "
+            "names fits. discreet models tells what a model takes."
+        ) from None

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from discreet.checks import suggestion
 from discreet.files.plain_text import printable
 
 ALGORITHM_HELP = "such as noisy-gradient; a wrong name lists all (default: auto)"
 
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' \(choose from (?P<options>.*)\)")
-
-
-def suggestion(given: str, options: Iterable[str]) -> str:
-    """Return " Did you mean ...?", or nothing when no option is close.
-
-    >>> suggestion("lgistic", ["logistic", "ridge"])
-    " Did you mean 'logistic'?"
-    """
-    close = difflib.get_close_matches(given, list(options), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 class Parser(argparse.ArgumentParser):
@@ -64,4 +53,15 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=seed,
         help="whole number, 0 or more; for tests only: the result is NOT private",
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add ``--set``."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter of the model, e.g. radius=3 or constraint='L2Ball(radius=3)'; repeatable",
     )

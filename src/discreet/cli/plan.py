@@ -10,10 +10,9 @@ from typing import Any
 
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
-from discreet.cli.files import tell
-from discreet.cli.models import CLASSIFIERS, MODELS, build
-from discreet.cli.parser import ALGORITHM_HELP, add_budget
-from discreet.cli.schema import Categorical, Schema
+from discreet.cli.files import read_schema, tell
+from discreet.cli.models import MODELS, build, predicts_classes
+from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -53,7 +52,8 @@ def add(verbs: Any) -> None:
         description="Print noise, expected error and guarantee of a fit, with no data.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
+    parser.add_argument("--model", choices=list(MODELS), metavar="NAME",
+                        help="see discreet models; default: by the target's kind")  # fmt: skip
     parser.add_argument("--rows", type=int, required=True, help="number of rows")
     add_budget(parser)
     parser.add_argument("--features", type=int, help="number of features, if no schema is given")
@@ -74,6 +74,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
+    add_settings(parser)
     parser.set_defaults(run=run)
 
 
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace) -> None:
     model = build(
         args.model,
         classes=classes,
+        given=args.set,
         epsilon=args.epsilon,
         delta=args.delta,
         bounds=bounds,
@@ -162,7 +164,7 @@ def _excess(model: Any, plan: Any, n_features: int) -> tuple[float, str]:
     """Return the bound of a plan, or what objective perturbation would promise, and its mark."""
     from sklearn.base import clone
 
-    if math.isfinite(plan.expected_excess) or model.algorithm != "auto":
+    if math.isfinite(plan.expected_excess) or getattr(model, "algorithm", None) != "auto":
         return plan.expected_excess, ""
     other = clone(model).set_params(algorithm="objective-perturbation")
     try:
@@ -176,7 +178,7 @@ def _norm(model: Any, plan: Any) -> float:
     """Return the norm of weights that errors are for: the same whatever is chosen."""
     from discreet.problem import norm_guess_of
 
-    return norm_guess_of(plan.problem, model.norm_guess)
+    return norm_guess_of(plan.problem, getattr(model, "norm_guess", None))
 
 
 def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
@@ -190,11 +192,11 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
                     f"--{option.replace('_', '-')} does not go with --schema, which declares it. "
                     "Change the schema instead."
                 )
-        schema = Schema.read(args.schema)
-        bounds = schema.bounds(args.target)
-        classes = isinstance(schema.column(args.target), Categorical)
+        schema = read_schema(args.schema)
+        bounds = schema.bounds_for(args.target)
+        classes = bounds.classes is not None
         width = len(schema.names(args.target))
-        neighbours = args.neighbours or schema.neighbours
+        neighbours = args.neighbours or schema.neighbours or "zero-out"
         if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):
             raise Incompatible(
                 f"--rows is {args.rows} and the schema's n_rows {schema.n_rows}, which a fit under "
@@ -208,7 +210,7 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
             "--features and --row-norm are needed. Noise is scaled to the row norm, and reading "
             "it from data would leak. Give both, or --schema and --target."
         )
-    classes = (args.model or "logistic") in CLASSIFIERS
+    classes = predicts_classes(args.model or "logistic")
     if args.classes is not None and not classes:
         raise Incompatible(f"--classes does not go with --model {args.model}, a regression.")
     weight_count("--features", args.features)

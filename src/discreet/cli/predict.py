@@ -1,39 +1,45 @@
-"""``discreet predict``: apply a model to a CSV file."""
+"""``discreet predict``: apply a model to files of rows."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, read_model, say
+from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs
 from discreet.errors import Incompatible
 from discreet.files.writing import replacing
 
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
   discreet predict model.json new.csv --out predictions.csv
-  discreet predict model.json new.csv --out predictions.csv --proba
+  discreet predict model.json new.csv --out predictions.parquet --proba
 
 the new file needs the columns of the schema, the target excepted. The model's
 privacy is not spent by predictions; the new rows themselves get no protection.
-With missing = "blank" in the schema a row that cannot be read gets an empty line
-of predictions.
-"""
+With missing = "blank" in the schema a cell that cannot be read adds nothing to
+the prediction of its row.
+
+{INPUTS_HELP}"""
 
 
 def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "predict",
-        help="apply a model to a CSV file",
-        description="Write one line of predictions for every row of a CSV file.",
+        help="apply a model to files of rows",
+        description="Write one line of predictions for every row of files.",
         epilog=_EPILOG,
     )
-    parser.add_argument("model", type=Path, help="model file written by discreet fit")
-    parser.add_argument("data", type=Path, help="CSV file with a header line")
-    parser.add_argument("--out", type=Path, required=True, help="CSV file to write")
+    parser.add_argument("model", type=Path, help="model file, from discreet fit or from Python")
+    add_inputs(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, help="file to write: Parquet if it ends so, else CSV"
+    )
     parser.add_argument("--proba", action="store_true", help="also write class probabilities")
     add_force(parser)
     parser.set_defaults(run=run)
@@ -41,33 +47,52 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read rows, predict, write."""
-    import numpy as np
-
-    from discreet.cli.table import read_blocks
-
-    check_outputs(args.out, inputs=(args.model, args.data), force=args.force)
-    model, schema, target = read_model(args.model)
+    inputs = Inputs.of(args)
+    check_outputs(args.out, inputs=(args.model, *inputs.files), force=args.force)
+    model = read_model(args.model)
+    schema = getattr(model, "schema", None)
     if schema is None:
         raise Incompatible(
             f"{args.model} holds no schema, so columns of a file cannot be matched to features. "
-            "It was saved from Python: use discreet.load(...) and predict there."
+            "It was fitted without one in Python: use discreet.load(...) and predict there."
         )
+    if not hasattr(model, "predict"):
+        raise Incompatible("This model holds released values and predicts nothing.")
     if args.proba and not hasattr(model, "predict_proba"):
         raise Incompatible("This model gives no probabilities; logistic models do.")
-    # Rows are encoded by the schema: their order is right, and they carry no names to compare.
-    vars(model).pop("feature_names_in_", None)
-    header = [target]
-    if args.proba:
-        header += [f"p({c})" for c in model.classes_]
-    with replacing(args.out) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        for block in read_blocks(args.data, schema, target, labelled=False):
-            table = np.full((len(block.good), len(header)), "", dtype=object)
-            if block.good.any():
-                rows = block.X[block.good]
-                table[block.good, 0] = model.predict(rows)
-                if args.proba:
-                    table[block.good, 1:] = model.predict_proba(rows)
-            writer.writerows(table.tolist())
+    target = getattr(model, "target", None) or "prediction"
+    header = [target, *(f"p({c})" for c in model.classes_)] if args.proba else [target]
+    columns = schema.features(model.target)
+    rules = [column.rule(schema.missing) for column in columns.values()]
+    with _writer(args.out, header) as write:
+        for table in inputs.tables(columns, strict="refuse" in rules):
+            rows = schema.encode(table, model.target)
+            found = [model.predict(rows)]
+            write([*found, *(model.predict_proba(rows).T if args.proba else ())])
     say(f"predictions written to {args.out}")
+
+
+@contextmanager
+def _writer(path: Path, header: list[str]) -> Iterator[Any]:
+    """Yield what takes columns of predictions, block by block, and writes them."""
+    if path.suffix.lower() not in (".parquet", ".pq"):
+        with replacing(path) as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(header)
+            yield lambda columns: rows.writerows(zip(*(c.tolist() for c in columns), strict=True))
+        return
+    from discreet.cli.arrow import pyarrow
+
+    arrow, writer = pyarrow(), None
+    with replacing(path) as file:
+
+        def write(columns: list[Any]) -> None:
+            nonlocal writer
+            held = {name: c.tolist() for name, c in zip(header, columns, strict=True)}
+            block = arrow.table(held)
+            writer = writer or arrow.parquet.ParquetWriter(file.buffer, block.schema)
+            writer.write_table(block)
+
+        yield write
+        if writer is not None:
+            writer.close()

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, say, tell, write_model
-from discreet.cli.fit import read_columns
+from discreet.cli.files import check_outputs, read_schema, say, tell, write_model
+from discreet.cli.fit import read
+from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.models import MODELS, build
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
-from discreet.cli.schema import Categorical, Schema
 from discreet.errors import Incompatible, InvalidParameter
+from discreet.schema import Schema
 
 _EPILOG = """\
 examples:
@@ -37,7 +38,7 @@ def add(verbs: Any) -> None:
         "write the winner, all within one budget.",
         epilog=_EPILOG,
     )
-    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    add_inputs(parser)
     parser.add_argument("--target", required=True, help="column to predict")
     add_budget(parser)
     parser.add_argument("--schema", type=Path, required=True, help="TOML file, see discreet fit")
@@ -49,7 +50,7 @@ def add(verbs: Any) -> None:
         metavar="NAME=VALUES",
         help="a setting and its values, separated by commas; may be repeated",
     )
-    parser.add_argument("--model", choices=list(MODELS), help="as for discreet fit")
+    parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="as for fit")
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     parser.add_argument(
         "--tries",
@@ -72,13 +73,16 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Say the costs, search, write the winner."""
+    import numpy as np
+
     from discreet import PrivateSearch
 
     if (args.out is None) != args.plan_only:
         raise InvalidParameter("Pass either --out, the model file to write, or --plan-only.")
-    check_outputs(args.out, inputs=(args.data, args.schema))
-    schema = Schema.read(args.schema)
-    if schema.missing == "blank":
+    inputs = Inputs.of(args)
+    check_outputs(args.out, inputs=(*inputs.files, args.schema))
+    schema = read_schema(args.schema)
+    if any(column.rule(schema.missing) == "blank" for column in schema.columns.values()):
         raise Incompatible(
             "tune cannot leave out rows that could not be read. Use missing = 'refuse' in the "
             "schema, and fill missing cells by a fixed rule."
@@ -101,12 +105,15 @@ def run(args: argparse.Namespace) -> None:
         return
     search.plan(n_features, 1)  # refuses what cannot be searched before anything is read
     progress = (lambda message: None) if args.quiet else say
-    X, y, total = read_columns(args.data, schema, args.target, progress)
-    progress(str(search.plan(n_features, None if schema.neighbours == "add-remove" else total)))
+    X, y = read(inputs, schema, args.target, progress)
+    progress(str(search.plan(n_features, None if schema.neighbours == "add-remove" else len(X))))
     progress("searching")
     search.fit(X, y)
     args.interrupted = f"{args.out} may not have been written, and the budget is spent."
-    write_model(args.out, search.best_estimator_, schema, args.target)
+    best = search.best_estimator_
+    # Its bounds are those of the schema, by which it was encoded.
+    best.feature_names_in_ = np.array(schema.names(args.target), dtype=object)
+    write_model(args.out, best.set_params(schema=schema, target=args.target, bounds=None))
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     chosen = ", ".join(f"{name} = {value}" for name, value in search.best_params_.items())
@@ -116,9 +123,9 @@ def run(args: argparse.Namespace) -> None:
 def _estimator(args: argparse.Namespace, schema: Schema) -> Any:
     return build(
         args.model,
-        classes=isinstance(schema.column(args.target), Categorical),
-        bounds=schema.bounds(args.target),
-        neighbours=schema.neighbours,
+        classes=schema.bounds_for(args.target).classes is not None,
+        bounds=schema.bounds_for(args.target),
+        neighbours=schema.neighbours or "zero-out",
         n_rows=schema.n_rows,
         algorithm=args.algorithm,
     )

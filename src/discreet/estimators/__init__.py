@@ -5,7 +5,12 @@ from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.classifiers import PrivateLinearSVC, PrivateLogisticRegression
 from discreet.estimators.persistence import load
 from discreet.estimators.quantiles import PrivateMedian, PrivateQuantile
-from discreet.estimators.regressors import PrivateElasticNet, PrivateHuberRegressor, PrivateRidge
+from discreet.estimators.regressors import (
+    PrivateElasticNet,
+    PrivateHuberRegressor,
+    PrivatePoissonRegressor,
+    PrivateRidge,
+)
 from discreet.estimators.sgd import (
     PrivateGeometricMedian,
     PrivateQuantileRegressor,
@@ -30,6 +35,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
     "PrivateRidge",

@@ -10,8 +10,9 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.accounting import Guarantee
+from discreet.accounting import Budget, Guarantee
 from discreet.adaptive import AccuracyPlan, OneShot, Outcome, Task, ThresholdStop, choose
+from discreet.adaptive.methods import check_options
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.bounds import Array, Bounds
 from discreet.checks import between, positive, usable_epsilon, weight_count
@@ -172,17 +173,21 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
 
     # From configuration to a plan: no data here.
 
-    def plan(self, n_features: int, n_rows: int | None = None) -> AccuracyPlan:
+    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> AccuracyPlan:
         """Return the plan of a fit with no data: method, levels, what is reserved.
 
         Parameters
         ----------
         n_features, n_rows
-            Public shape of the data; under ``add-remove`` ``n_rows`` is a declared
-            size, like the estimator's own.
+            Public shape of the data. A schema of the estimator knows the number of
+            features. Under ``add-remove`` ``n_rows`` is a declared size, like the
+            estimator's own.
         """
         self._check_inner()
-        weight_count("n_features", n_features)
+        schema = self.estimator._declared_schema()
+        if n_features is None and schema is not None:
+            n_features = len(schema.names(self.estimator.target))
+        n_features = weight_count("n_features", n_features)
         inner = self.estimator._declaring(n_rows)
         bounds = inner._declared_bounds(n_features)
         assumptions: tuple[str, ...] = ()
@@ -194,6 +199,38 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
                 assumptions = (LABELS_PUBLIC,)
             bounds = replace(bounds, classes=(0, 1))
         return self._planned(inner, bounds, n_features, n_rows, *assumptions)[1]
+
+    def check(self) -> Budget:
+        """Refuse settings that do not go together, before any row is read.
+
+        Returns
+        -------
+        Budget
+            The most that a run may cost.
+        """
+        self._check_inner()
+        positive("max_error", self.max_error)
+        between("confidence", self.confidence, 0, 1)
+        if self.validation is not None:
+            between("validation", self.validation, 0, 1)
+        reserve = Budget(usable_epsilon("max_epsilon", self.max_epsilon), self.estimator.delta)
+        schema = self.estimator._declared_schema()
+        bounds = self.estimator._given_bounds()
+        if bounds.classes is not None:
+            check_two(np.unique(np.asarray(bounds.classes)))
+            bounds = replace(bounds, classes=(0, 1))
+        if schema is not None:
+            # The size is not known yet, and nothing that is checked here depends on it.
+            width = len(schema.names(self.estimator.target))
+            task = self._tasks(self.estimator, bounds, width, 1)[-1]
+            check_options(
+                task,
+                target=self.max_error,
+                metric=self.metric,
+                method=self.method,
+                validation=self.validation,
+            )
+        return reserve
 
     def _check_inner(self) -> None:
         if not isinstance(self.estimator, LinearModel) or hasattr(self.estimator, "partial_fit"):
@@ -268,7 +305,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     # The rows.
 
     @whole
-    def fit(self, X: Any, y: Any, *, watch: Watch = unwatched) -> Self:
+    def fit(self, X: Any, y: Any = None, *, watch: Watch = unwatched) -> Self:
         """Run until the target is met or the cap is reached.
 
         Parameters
@@ -381,7 +418,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         found: Array = self._fitted().predict_proba(X)
         return found
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Return the score of the released model; it is a function of these rows."""
         return float(self._fitted().score(X, y))
 

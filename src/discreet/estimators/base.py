@@ -19,11 +19,12 @@ from discreet.accounting import Budget, Guarantee
 from discreet.bounds import Array, Bounds, Neighbours
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
 from discreet.data import Source
-from discreet.errors import InvalidParameter, TooFewRows, WeakBudget
+from discreet.data.missing import missing_labels, neutral
+from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
-from discreet.estimators.persistence import Portable
-from discreet.estimators.reading import check_scored, read_rows, read_weights
+from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
+from discreet.estimators.tabular import Tabular, allows_blank, put_back, set_aside
 from discreet.ledger import Ledger
 from discreet.noise import as_randomness
 from discreet.problem import Plan, Problem, Release, rows_remark, sealed
@@ -79,7 +80,7 @@ class Fitted:
     classes_: Any
 
 
-class PrivateEstimator(Fitted, Portable):
+class PrivateEstimator(Fitted, Tabular):
     """Common ground of all estimators; not used directly."""
 
     epsilon: float = 1.0
@@ -87,6 +88,8 @@ class PrivateEstimator(Fitted, Portable):
     bounds: Bounds | dict[str, Any] | None = None
     neighbours: Neighbours = "zero-out"
     n_rows: int | None = None
+    target: str | None = None
+    missing: str = "refuse"
     random_state: Any = None
     ledger: Ledger | None = None
 
@@ -96,7 +99,7 @@ class PrivateEstimator(Fitted, Portable):
 
     # From configuration to a plan: no data here.
 
-    def plan(self, n_features: int, n_rows: int | None = None) -> Plan:
+    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> Plan:
         """Price a fit with no data: noise, expected error and guarantee.
 
         Where classes are not declared two are planned for; a fit to more runs
@@ -105,14 +108,18 @@ class PrivateEstimator(Fitted, Portable):
         Parameters
         ----------
         n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours ``n_rows`` is
-            a declared size, like the estimator's own.
+            Public shape of the data. A schema knows the number of features. Under
+            ``add-remove`` neighbours ``n_rows`` is a declared size, like the
+            estimator's own.
         """
         return self._planned(*self._posed(n_features, n_rows))
 
-    def _posed(self, n_features: int, n_rows: int | None) -> tuple[Problem, int]:
+    def _posed(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:
         """Return what is to be solved by public facts, and in how many fits."""
-        weight_count("n_features", n_features)
+        schema = self._declared_schema()
+        if n_features is None and schema is not None:
+            n_features = len(schema.names(self.target))
+        n_features = weight_count("n_features", n_features)
         bounds, fits = self._declared_bounds(n_features), 1
         assumptions: tuple[str, ...] = ()
         if self._labels == "classes":
@@ -161,12 +168,13 @@ class PrivateEstimator(Fitted, Portable):
 
     def _declared_bounds(self, n_features: int) -> Bounds:
         """Return what is declared about columns, whatever their order."""
-        return self._completed(replace(Bounds.of(self.bounds), names=None), n_features)
+        return self._completed(replace(self._given_bounds(), names=None), n_features)
 
     def _bounds_of(self, X: Any) -> Bounds:
         """Return and note the bounds of the columns that were just read, in their order."""
         names = getattr(self, "feature_names_in_", None)
-        self.bounds_ = self._completed(Bounds.of(self.bounds).in_order(names), X.shape[1])
+        bounds = self._given_bounds()
+        self.bounds_ = self._completed(bounds.in_order(names), X.shape[1])
         return self.bounds_
 
     def _completed(self, bounds: Bounds, n_features: int) -> Bounds:
@@ -229,17 +237,32 @@ class PrivateEstimator(Fitted, Portable):
         with charged(self, self.ledger, promise, algorithm):
             return plan.run(source, random)
 
-    def _validated(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
-        X, y = read_rows(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            y_numeric=self._labels == "real",
-            reset=reset,
-        )
-        return X, y
+    def _validated(self, X: Any, y: Any = None, *, reset: bool = True) -> tuple[Any, Any]:
+        """Return rows and labels of a fit or a score; NaN or None where one may be missing."""
+        bounds = self._given_bounds()
+        if self.schema is not None:
+            return self._read_table(X, y, labelled=True, reset=reset)
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
+        lost = None
+        if allows_blank(self.missing):
+            options["ensure_all_finite"] = "allow-nan"
+            y, lost = set_aside(y, self._labels, bounds)
+        X, y = read_rows(self, X, y, y_numeric=self._labels == "real", reset=reset, **options)
+        if lost is None and missing_labels(y).any():
+            raise InvalidData(UNLIKE)
+        return X, put_back(y, lost)
+
+    def _rows(self, X: Any, **options: Any) -> Any:
+        """Return rows without labels; by default those to predict, with nothing missing."""
+        new = not options.get("reset", False)
+        if self.schema is not None:
+            X, _ = self._read_table(X, reset=not new)
+        elif not allows_blank(self.missing):
+            return read_rows(self, X, **({"reset": False} | options))
+        else:
+            given = {"reset": False, "ensure_all_finite": "allow-nan"} | options
+            X = read_rows(self, X, **given)
+        return neutral(self.bounds_, X) if new else X
 
     def _scored(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
         """Return labels and weights of rows that are scored, read here first."""
@@ -247,6 +270,8 @@ class PrivateEstimator(Fitted, Portable):
         scored(self)
         # privacy: the messages of scikit-learn's metrics quote labels and count rows.
         _, y = self._validated(X, y, reset=False)
+        if missing_labels(y).any():
+            raise InvalidData("A row that is scored has no label. Give every row one.")
         if self._labels == "classes":
             check_scored(y, self.classes_)
         return y, None if weights is None else read_weights(weights, len(y))
@@ -254,6 +279,7 @@ class PrivateEstimator(Fitted, Portable):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "blank"
         tags.non_deterministic = self.random_state is None
         return tags
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.bounds import Bounds
+from discreet.data.missing import missing_labels
 from discreet.errors import InvalidData
 from discreet.estimators.base import warn_of_classes
 from discreet.estimators.claims import LABELS_PUBLIC
@@ -33,10 +34,14 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     >>> read_classes("Model", Bounds(classes=("yes", "no", "never")), ["yes", "no"])
     (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1], dtype=int8), ())
     """
-    check_labels(y)
-    seen = np.unique(y)
+    lost = missing_labels(y)
+    # Beside a missing label all are held as objects; without it they have a type again.
+    there = np.array(np.asarray(y)[~lost].tolist()) if lost.any() else y
+    if len(there):
+        check_labels(there)
     assumptions: tuple[str, ...] = ()
     if bounds.classes is None:
+        seen = np.unique(there)
         if len(seen) > MOST_UNDECLARED:
             # privacy: labels that differ from row to row would be published with the model.
             raise InvalidData(
@@ -48,20 +53,46 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
         warn_of_classes(owner, "the set of labels seen in the data is treated as public")
     else:
         classes = np.unique(np.asarray(bounds.classes))
-        if not np.isin(seen, classes).all():
-            raise InvalidData(
-                "y holds labels that are not among the declared bounds.classes. Declare every "
-                "class a label may have. Some meta-estimators (VotingClassifier, "
-                "OneVsRestClassifier, cross_val_predict of probabilities) pass labels as 0, 1, "
-                "...: inside them declare these."
-            )
+    index = class_numbers(classes, y, "the declared bounds.classes")
     if len(classes) < 2:
         raise InvalidData(
             f"{owner} needs at least two classes; y holds one class only. Declare "
             "bounds=Bounds(classes=...)."
         )
-    small = np.min_scalar_type(-len(classes))
-    return classes, np.searchsorted(classes, y).astype(small), assumptions
+    return classes, index, assumptions
+
+
+def class_numbers(classes: Any, y: Any, declared: str) -> Any:
+    """Return labels as numbers of their classes, -1 for a missing one.
+
+    Parameters
+    ----------
+    classes
+        Every class, in order.
+    y
+        Labels.
+    declared
+        What classes are called in a refusal.
+
+    Examples
+    --------
+    >>> class_numbers(np.array(["no", "yes"]), np.array(["yes", None]), "the declared classes")
+    array([ 1, -1], dtype=int8)
+    """
+    lost = missing_labels(y)
+    held = np.asarray(y)
+    if lost.any():
+        held = np.where(lost, classes[0], held).astype(classes.dtype)
+    if not np.isin(held, classes).all():
+        raise InvalidData(
+            f"y holds labels that are not among {declared}. Declare every class a label may have. "
+            "Some meta-estimators (VotingClassifier, OneVsRestClassifier, cross_val_predict of "
+            "probabilities) pass labels as 0, 1, ...: inside them declare these."
+        )
+    index = np.searchsorted(classes, held).astype(np.min_scalar_type(-len(classes)))
+    # privacy: no class has this number, so the row is blank.
+    index[lost] = -1
+    return index
 
 
 def check_two(classes: Any) -> None:

@@ -20,7 +20,6 @@ from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
 from discreet.estimators.classes import read_classes
 from discreet.estimators.persistence import whole
-from discreet.estimators.reading import read_rows
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
@@ -77,7 +76,7 @@ class LinearModel(PrivateEstimator):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = read_rows(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        X = self._rows(X, accept_sparse="csr", dtype=(np.float64, np.float32))
         # New rows are cut like those the model was fitted to: it knows nothing of others.
         return np.asarray(
             self._product(within(self.bounds_, X)) + self.intercept_, dtype=np.float64
@@ -85,6 +84,17 @@ class LinearModel(PrivateEstimator):
 
     def _product(self, X: Any) -> Any:
         return X @ self.coef_.T
+
+    def to_sklearn(self) -> Any:
+        """Return a plain scikit-learn model with the released weights, for exporters.
+
+        It predicts alike for rows within the declared bounds; it clips no others, nor
+        counts that exceed a limit. Where there is a schema it takes encoded rows. The
+        guarantee holds for it, but stays here.
+        """
+        from discreet.estimators.plain import plain_model
+
+        return plain_model(self)
 
 
 class AnyAlgorithm(LinearModel):
@@ -147,15 +157,16 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _multinomial: ClassVar[bool] = False
 
     @whole
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
         ----------
         X
-            Rows: array, sparse matrix or data frame of numbers.
+            Rows: array, sparse matrix or data frame of numbers; with a schema any
+            data frame, Arrow table or mapping of columns.
         y
-            Class labels.
+            Class labels. None takes the column ``target`` of ``X``.
 
         Returns
         -------
@@ -192,7 +203,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy; that of rows which were fitted is not covered by the guarantee."""
         y, weights = self._scored(X, y, sample_weight)
         return float(super().score(X, y, weights))
@@ -204,15 +215,16 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     _labels = "real"
 
     @whole
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
         ----------
         X
-            Rows: array, sparse matrix or data frame of numbers.
+            Rows: array, sparse matrix or data frame of numbers; with a schema any
+            data frame, Arrow table or mapping of columns.
         y
-            Labels, clipped to ``bounds.label``.
+            Labels, clipped to ``bounds.label``. None takes the column ``target`` of ``X``.
 
         Returns
         -------
@@ -232,7 +244,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         """Return the prediction for every row, in the label's units."""
         return self._scores(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R^2; that of rows which were fitted is not covered by the guarantee."""
         y, weights = self._scored(X, y, sample_weight)
         return float(super().score(X, y, weights))

@@ -33,6 +33,17 @@ class Configured:
         dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
 
 
+TABLES = """
+    schema, target
+        Declared :class:`~discreet.Schema` of a table, and the name of the column to
+        predict. ``fit`` and ``predict`` then take a data frame or an Arrow table as
+        it is, the model keeps the schema, and ``bounds`` may add what it lacks. Names
+        and numbers of features are those of the encoded table.
+    missing
+        Rows with a missing value (NaN), where there is no schema: ``"refuse"``, or
+        ``"blank"``, which lets a row count for nothing in a fit, and puts a missing
+        value at the middle of its range in a prediction."""
+
 LEDGER = """
     ledger
         A :class:`~discreet.Ledger` that this fit is charged to before anything is
@@ -47,7 +58,7 @@ COMMON = f"""
     bounds
         Declared :class:`~discreet.Bounds`, or a mapping of them. Rows and
         labels are clipped to them, new rows too; they are never read from the
-        data.
+        data.{TABLES}
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows

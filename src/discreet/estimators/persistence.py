@@ -37,6 +37,7 @@ from discreet.files.writing import write_text
 from discreet.losses import LOSSES, Clipped
 from discreet.parts import BrokenPart
 from discreet.regularizers import REGULARIZERS
+from discreet.schema import Schema
 from discreet.sets import SETS
 
 FORMAT = "discreet-model"
@@ -234,6 +235,13 @@ class Portable(Seedless):
             fits.append(held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
+        schema = getattr(self, "schema", None)
+        if schema is not None:
+            target = getattr(self, "target", None)
+            declared, own = schema.bounds_for(target), self.bounds_
+            fits += [declared.features == own.features, declared.label in (None, own.label)]
+            fits.append(declared.classes in (None, own.classes))
+            fits.append(list(self.feature_names_in_) == schema.names(target))
         if not all(fits):
             raise InvalidData("The arrays of this model do not fit together.")
 
@@ -301,13 +309,14 @@ def load(path: str | Path) -> Any:
     return Portable.from_dict(read_content(path))
 
 
-def _kind(name: str) -> Any:
+def part_of_a_file(name: str) -> Any:
     """Return the part that may stand in a model file under a class name, or None."""
     tables = (SETS, REGULARIZERS, LOSSES)
     own = (type(part) for table in tables for part in table.own)
     # Those of installed packages last, so that a broken one hinders only files that need it.
     others = (type(part) for table in tables for part in table.values())
-    kinds = chain((Bounds, Budget, Clipped), own, ALGORITHMS.own, others, ALGORITHMS.values())
+    first = (Bounds, Budget, Clipped, Schema)
+    kinds = chain(first, own, ALGORITHMS.own, others, ALGORITHMS.values())
     return next((kind for kind in kinds if kind.__name__ == name), None)
 
 
@@ -327,7 +336,11 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
-    if is_dataclass(value) and _kind(type(value).__name__) is type(value):
+    if isinstance(value, Schema):
+        held = value.to_dict()
+        # Pairs, because a column may have any name.
+        return {"part": "Schema"} | held | {"columns": list(map(list, held["columns"].items()))}
+    if is_dataclass(value) and part_of_a_file(type(value).__name__) is type(value):
         held = {
             f.metadata.get("argument", f.name): _plain(getattr(value, f.name))
             for f in fields(value)
@@ -347,7 +360,7 @@ def _parameter(value: Any, depth: int = 0) -> Any:
         raise InvalidData("The values of this file are nested more deeply than any setting is.")
     if isinstance(value, dict) and "part" in value:
         held = {k: _parameter(v, depth + 1) for k, v in value.items() if k != "part"}
-        kind = _kind(value["part"])
+        kind = part_of_a_file(value["part"])
         if kind is None:
             raise UnknownPart(
                 f"This file needs the part {str(value['part'])[:80]!r}, which neither this library "

@@ -28,8 +28,9 @@ from discreet.estimators.base import (
 from discreet.estimators.charging import charged, warn_caller
 from discreet.estimators.claims import SCHEMA_PUBLIC
 from discreet.estimators.parameters import LEDGER
-from discreet.estimators.persistence import Portable, whole
+from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
+from discreet.estimators.tabular import Tabular
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED
@@ -132,7 +133,7 @@ class FittedQuantiles:
     n_features_in_: int
 
 
-class Quantiles(FittedQuantiles, Portable):
+class Quantiles(FittedQuantiles, Tabular):
     """Quantiles of every column; not used directly."""
 
     epsilon: float = 1.0
@@ -147,7 +148,10 @@ class Quantiles(FittedQuantiles, Portable):
     @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
-        X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        if self.schema is not None:
+            X, _ = self._read_table(X, reset=True)
+        else:
+            X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         quantiles = self._asked()
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         by = one_of("by", self.by, SCORES)
@@ -196,7 +200,7 @@ class Quantiles(FittedQuantiles, Portable):
         ]
 
     def _ranges(self, n_features: int) -> tuple[Interval, ...]:
-        bounds = Bounds.of(self.bounds).in_order(getattr(self, "feature_names_in_", None))
+        bounds = self._given_bounds().in_order(getattr(self, "feature_names_in_", None))
         if bounds.features is None:
             warn_caller(
                 f"{type(self).__name__}: bounds does not declare features (values are clipped to "
@@ -242,6 +246,9 @@ class PrivateQuantile(Quantiles):
     bounds
         Declared :class:`~discreet.Bounds` with ``features``, or a mapping of
         them. Values are clipped to them; they are never read from the data.
+    schema
+        Declared :class:`~discreet.Schema` instead: every column of a table
+        is encoded, and quantiles are those of the encoded features.
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     by
@@ -286,7 +293,7 @@ class PrivateMedian(Quantiles):
 
     Parameters
     ----------
-    epsilon, bounds, neighbours, by, random_state, ledger
+    epsilon, bounds, schema, neighbours, by, random_state, ledger
         As in :class:`PrivateQuantile`.
 
     Examples

@@ -47,7 +47,7 @@ _DATES = (
     "{} holds dates or durations. Turn them into numbers by a fixed rule, such as days since a "
     "fixed day, and declare the range of these."
 )
-_UNLIKE = (
+UNLIKE = (
     "Unknown label type: a label of y is missing (NaN or None), labels differ in type, or numbers "
     "are held as objects. Give every row a label, all of one type."
 )
@@ -71,7 +71,7 @@ _GISTS = {
     "y should be": "y should be a 1d array with one label per row.",
     "Expected unique column names": "X has several columns of one name. Rename or drop them.",
     "fill value must be 0": "A sparse data frame needs the fill value 0, or pass dense columns.",
-    "Input contains": _UNLIKE,
+    "Input contains": UNLIKE,
     "boolean value of NA is ambiguous": "X or y has a missing value (NA). Fill it by a fixed rule.",
 }
 """What is said instead, by how the original begins."""
@@ -136,7 +136,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     for given in rows[1:]:
         # numpy would turn all into text.
         if isinstance(given, list | tuple) and len({isinstance(v, str) for v in given}) > 1:
-            raise InvalidData(_UNLIKE)
+            raise InvalidData(UNLIKE)
     try:
         # privacy: a sum over huge values overflows, and a warning would tell that there are some.
         with np.errstate(all="ignore"):
@@ -259,7 +259,7 @@ def check_labels(y: Any) -> None:
     except (TypeError, ValueError) as error:
         if str(error).startswith("Unknown label type: continuous"):
             raise
-        raise InvalidData(_UNLIKE) from None
+        raise InvalidData(UNLIKE) from None
 
 
 def check_scored(y: Any, classes: Any) -> None:

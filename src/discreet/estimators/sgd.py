@@ -25,7 +25,6 @@ from discreet.estimators.linear import (
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities, separate_probabilities
-from discreet.estimators.reading import read_rows
 from discreet.losses import (
     LOSSES,
     Absolute,
@@ -251,7 +250,7 @@ class PrivateGeometricMedian(PrivateEstimator):
         self
             With ``center_`` and ``guarantee_``.
         """
-        X = read_rows(self, X, dtype=np.float64)
+        X = self._rows(X, dtype=np.float64, reset=True)
         bounds = self._bounds_of(X)
         low, high, centre, scale = self._frame(bounds, X.shape[1])
         # privacy: each row is mapped on its own; the algorithm clips the result again.

@@ -252,7 +252,7 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
         return np.unique(self.coef_.nonzero()[-1])
 
     @whole
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose a support and fit on it, privately.
 
         Takes what every regressor takes; ``support_`` and ``stages_`` tell of the choice.

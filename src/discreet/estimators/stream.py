@@ -11,10 +11,10 @@ import numpy as np
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.estimators.classes import read_classes
+from discreet.estimators.classes import class_numbers, read_classes
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
-from discreet.estimators.parameters import FITTED, GUESS, INTERCEPT
+from discreet.estimators.parameters import FITTED, GUESS, INTERCEPT, TABLES
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
@@ -26,7 +26,7 @@ _PARAMETERS = f"""
     epsilon, delta
         Privacy budget of the whole stream, all passes and releases included.
     bounds
-        Declared :class:`~discreet.Bounds`, or a mapping of them.
+        Declared :class:`~discreet.Bounds`, or a mapping of them.{TABLES}
     neighbours
         ``"zero-out"`` or ``"replace-one"``.
     loss
@@ -86,7 +86,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     loss: str = "logistic"
 
     @whole
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._validated(X, y)
         bounds = self._bounds_of(X)
@@ -96,7 +96,9 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
         self._feed_in_passes(X, labels)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, start: int | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, *, start: int | None = None
+    ) -> Self:
         """Learn the next rows of the stream and publish new weights.
 
         Parameters
@@ -139,12 +141,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
         return replace(bounds, classes=tuple(range(len(self.classes_))))
 
     def _encoded(self, y: Any) -> Any:
-        if not np.isin(y, self.classes_).all():
-            raise InvalidData(
-                "y holds labels that are not among the declared classes. Declare every class a "
-                "label may have."
-            )
-        return np.searchsorted(self.classes_, y)
+        return class_numbers(self.classes_, y, "the declared classes")
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         one_of("loss", self.loss, ("logistic", "hinge"))
@@ -188,14 +185,14 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
     loss: str = "huber"
 
     @whole
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Start a new stream with these rows, in this order, in every pass."""
         X, y = self._validated(X, y)
         self._begin(self._bounds_of(X), X.shape[0])
         self._feed_in_passes(X, y)
         return self
 
-    def partial_fit(self, X: Any, y: Any, *, start: int | None = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, start: int | None = None) -> Self:
         """Learn the next rows of the stream and publish new weights.
 
         Parameters

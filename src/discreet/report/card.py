@@ -6,7 +6,6 @@ published beside the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -35,17 +34,13 @@ NOT_PROTECTED = (
 """What no card of this library promises."""
 
 
-def card_dict(
-    subject: Any, *, schema: Mapping[str, Any] | None = None, date: str | None = None
-) -> dict[str, Any]:
+def card_dict(subject: Any, *, date: str | None = None) -> dict[str, Any]:
     """Return the privacy card as plain JSON values.
 
     Parameters
     ----------
     subject
         A fitted model of this library, or a :class:`~discreet.Guarantee`.
-    schema
-        Declared columns, as the command line keeps them with a model.
     date
         Date to print on the card. None prints none.
 
@@ -80,16 +75,15 @@ def card_dict(
     # A run that met no target has a cost and no model.
     if hasattr(model, "algorithm_"):
         card["model"] = _model_facts(model)
+    schema = getattr(model, "schema", None)
     if schema is not None:
-        card["schema"] = dict(schema)
+        card["schema"] = schema.to_dict()
     if date is not None:
         card["date"] = date
     return card
 
 
-def card_text(
-    subject: Any, *, schema: Mapping[str, Any] | None = None, date: str | None = None
-) -> str:
+def card_text(subject: Any, *, date: str | None = None) -> str:
     """Return the privacy card as text; the arguments are those of :func:`card_dict`.
 
     Examples
@@ -100,7 +94,7 @@ def card_text(
     >>> print(card_text(guarantee).splitlines()[3])
     Guarantee    epsilon = 1, delta = 0 per row, zero-out neighbours
     """
-    return render(card_dict(subject, schema=schema, date=date))
+    return render(card_dict(subject, date=date))
 
 
 def _model_facts(model: Any) -> dict[str, Any]:

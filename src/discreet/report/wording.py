@@ -159,10 +159,34 @@ def _declared(card: Mapping[str, Any]) -> list[str]:
     return _shortened(lines) + [f"{name}: {_plain(value)}" for name, value in bounds.items()]
 
 
+def _ends(pair: Any) -> str:
+    return " to ".join(_plain(end) for end in pair)
+
+
+_SAID: dict[str, Any] = {
+    "range": _ends,
+    "categories": lambda given: "one of " + _plain(given),
+    "codes": lambda given: "a code from " + _ends(given),
+    "boolean": lambda given: "yes or no" if given is True else " or ".join(given),
+    "ordinal": lambda given: "a level of " + _plain(given),
+    "date": lambda given: "a date from " + _ends(given),
+    "duration": lambda given: "a duration of " + _ends(given),
+}
+"""What a kind of column declares, by its key in a schema."""
+
+
 def _column(facts: Mapping[str, Any]) -> str:
-    if "range" in facts:
-        return "{:g} to {:g}".format(*facts["range"])
-    return "one of " + _plain(facts["categories"])
+    """Say what a schema declares about a column."""
+    (key,) = [key for key in _SAID if key in facts]
+    said: str = _SAID[key](facts[key])
+    if "unit" in facts:
+        said += f" {facts['unit']}"
+    if facts.get("other") is not None:
+        said += f"; others count as {_plain(facts['other'])}"
+    rule = facts.get("missing")
+    if rule is not None:
+        said += f"; missing: {_plain(rule)}"
+    return said
 
 
 def _plain(value: Any) -> str:

@@ -1,0 +1,80 @@
+"""A column of declared categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.bounds import Array
+from discreet.errors import InvalidParameter
+from discreet.schema.column import ChoiceColumn, declared_choices, positions
+
+
+@dataclass(frozen=True, repr=False)
+class Categories(ChoiceColumn):
+    """Text or numbers of which every one is declared; one indicator for each.
+
+    As a target: the classes. All indicators of a row together have norm 1, as one
+    column of numbers has. Among text, ``""`` declares empty cells, which then do
+    not count as missing.
+
+    Parameters
+    ----------
+    categories
+        At least two, all text or all numbers, from public knowledge.
+    other
+        Category of cells that hold anything else. It is added if it is not
+        declared already.
+    missing
+        See :class:`~discreet.schema.column.Column`; a category stands for missing cells.
+
+    Examples
+    --------
+    >>> Categories(["office", "field"], other="rest").choices
+    ('office', 'field', 'rest')
+    >>> Categories(["office", "field"]).encode(["field", "sea"], "blank")
+    array([[ 0.,  1.], [nan, nan]])
+    """
+
+    categories: Sequence[Any]
+    other: Any = None
+
+    key = "categories"
+    options = ("other", "missing")
+    wants = "a declared category"
+
+    def __post_init__(self) -> None:
+        found = declared_choices(self.categories, "categories")
+        object.__setattr__(self, "categories", found)
+        if self.other is not None:
+            other = self.other.strip() if isinstance(self.other, str) else self.other
+            if isinstance(other, bool) or isinstance(other, str) != isinstance(found[0], str):
+                raise InvalidParameter(
+                    "other must be text where categories are text, and a number where they are "
+                    "numbers.",
+                    parameter="other",
+                )
+            object.__setattr__(self, "other", other)
+            if other not in found:
+                object.__setattr__(self, "categories", (*found, other))
+        super().__post_init__()
+
+    @classmethod
+    def read(cls, value: Any, **options: Any) -> Categories:
+        """Return the column declared by ``categories = [...]``."""
+        return cls(value, **options)
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The declared categories, ``other`` included."""
+        return tuple(self.categories)
+
+    def values(self, cells: Any) -> Array:
+        """Return the place of each cell among the categories."""
+        other = None if self.other is None else self.choices.index(self.other)
+        return positions(cells, self.choices, other)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as it stands in a schema file."""
+        return self._described(categories=list(self.choices))
