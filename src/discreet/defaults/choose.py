@@ -8,6 +8,7 @@ from inspect import signature
 from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS, NoisyGradient, OutputPerturbation
 from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
+from discreet.algorithms.perturbation import ObjectivePerturbationPlan
 from discreet.checks import one_of
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.problem import Algorithm, Plan, Problem
@@ -44,6 +45,9 @@ def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -
             continue
         try:
             plan = ALGORITHMS[name](**settings).plan(problem, budget)
+            if isinstance(plan, ObjectivePerturbationPlan) and plan.correction is not None:
+                # With so many rows nothing else comes near, though it promises nothing.
+                return plan
             if isinstance(plan, NoisyGradientPlan) and plan.rule.name == HeavyBall.name:
                 # Momentum promises nothing that could be compared.
                 plan = replace(plan.config, rule="smooth").plan(problem, budget)

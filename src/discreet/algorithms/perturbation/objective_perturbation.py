@@ -15,6 +15,10 @@ computed point within ``tolerance / strength`` of the exact minimiser, and a
 small second noise hides where. The certificate also covers the distance
 between the drawn ``b`` and the ideal continuous one.
 
+The certificate covers the rounding errors of all rows, so from some millions of rows on
+the second noise would be the larger one. There two noisy Newton steps follow, see
+:mod:`discreet.algorithms.perturbation.correction`.
+
 Assumptions: rows are bounded by clipping, ``strength`` and all noise scales
 depend on public values only, and nothing is released without a certificate.
 """
@@ -23,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -41,10 +45,12 @@ from discreet.accounting import (
 )
 from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
 from discreet.accounting.utility import mean_squared_noise, objective_excess
+from discreet.algorithms.perturbation.correction import Correction
 from discreet.bounds import Array
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
+from discreet.mechanisms.gradient_noise import size_assumed
 from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 from discreet.noise.grid import MOST_STEPS
@@ -63,6 +69,7 @@ from discreet.problem import (
     solver_error,
 )
 from discreet.solvers.minimize import minimise
+from discreet.solvers.newton import DENSE
 
 OUTPUT_SHARES = (0.01, 0.03, 0.1)
 """Shares of the budget that may hide the distance to the exact minimiser.
@@ -70,6 +77,12 @@ OUTPUT_SHARES = (0.01, 0.03, 0.1)
 The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
+
+RUN_SHARE = 0.1
+"""Share of the budget of the run where Newton steps follow it."""
+
+WORTH_STEPS = 0.5
+"""Share of the noise of a run alone that must not be exceeded for Newton steps to follow one."""
 
 APPROXIMATE = "approximate minima perturbation (Iyengar et al. 2019, corrected)"
 """What lets a certified approximate minimiser stand for the exact one."""
@@ -125,7 +138,24 @@ class ObjectivePerturbation:
                 f"the slope of {problem.loss.name!r} is bounded on the set only. Use "
                 "output-perturbation or noisy-gradient."
             )
-        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+        plan = least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+        if plan.output_is_small or problem.n_rows is None or problem.dimension > DENSE:
+            return plan
+        corrected = self._corrected(problem, budget)
+        return corrected if corrected.spread <= WORTH_STEPS * plan.spread else plan
+
+    def _corrected(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
+        """Return the plan with a small part of the budget, and steps with the rest."""
+        part, rest = budget.split(RUN_SHARE)
+        share = OUTPUT_SHARES[-1]
+        plan = self._calibrated(problem, part, share)
+        # Output noise falls with the strength of the ridge and its pull rises: they shall be equal.
+        output = math.sqrt(plan.noise.mean_square) * plan.strength
+        strength = math.sqrt(output * problem.usual_curvature / plan.aim)
+        if strength > plan.strength:
+            plan = replace(self, strength=strength)._calibrated(problem, part, share)
+        correction = Correction(problem, rest, self.strength or 0.0)
+        return replace(plan, budget=budget, correction=correction)
 
     def _calibrated(
         self, problem: Problem, budget: Budget, share: float
@@ -211,6 +241,8 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     """Norm of good weights that the bound on the excess is for."""
     aim: float
     """Norm that the ridge is for."""
+    correction: Correction | None = None
+    """Newton steps that follow, where rows are very many."""
 
     @cached_property
     def reach(self) -> float:
@@ -252,9 +284,11 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     @property
     def spread(self) -> float:
         """Root mean square of the weights' noise if every row is curved as usual for the loss."""
+        if self.correction is not None:
+            return self.correction.spread
         problem, kind = self.problem, "gaussian" if self.budget.delta > 0 else "gamma"
         tilt = mean_squared_noise(kind, self.scale, problem.dimension)
-        usual = 0.4 * problem.terms.smoothness * (problem.n_rows or 0) / problem.dimension
+        usual = problem.usual_curvature
         return math.sqrt(tilt / (self.strength + usual) ** 2 + self.noise.mean_square)
 
     @property
@@ -272,22 +306,31 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
         theorem = MODES[self.mode].theorem if gaussian else GAMMA_THEOREMS[self.mode]
-        return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+        if self.correction is None:
+            return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+        theorem = f"{theorem}; {APPROXIMATE}; noisy Newton steps, composed"
+        return promise(self, self.event, theorem, *size_assumed(self.problem))
 
     @property
     def event(self) -> Event:
-        """What a run costs: the tilt, and the noise on the output."""
+        """What a run costs: the tilt, the noise on the output, and the steps that follow."""
         problem = self.problem
         if self.budget.delta > 0:
             rule = MODES[self.mode]
             tilt: Event = rule.event(problem.terms, self.scale, self.strength, problem.neighbours)
         else:
             tilt = Pure(self.inner.epsilon)
-        return Composed((tilt, self.noise.event))
+        steps = () if self.correction is None else (self.correction.event,)
+        return Composed((tilt, self.noise.event, *steps))
 
     @property
     def expected_excess(self) -> float:
-        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm.
+
+        Infinite with Newton steps, for which none is known.
+        """
+        if self.correction is not None:
+            return math.inf
         kind = "gaussian" if self.budget.delta > 0 else "gamma"
         square = mean_squared_noise(kind, self.scale, self.problem.dimension)
         # A certified point is the minimiser for a linear term that is off by the tolerance at most.
@@ -308,6 +351,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
             "strength": self.strength,
             f"{kind} noise scale": self.scale,
             "output noise scale": self.noise.scale,
+            **({} if self.correction is None else self.correction.facts()),
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
@@ -315,7 +359,11 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Draw the tilt, solve, certify, and release."""
-        weights = self.weights(self.problem.bound(source, reread=True), random)
+        if self.correction is None:
+            weights = self.weights(self.problem.bound(source, reread=True), random)
+        else:
+            rows = self.problem.bound(source)
+            weights = self.correction.fitted(rows, self.weights(rows, random), random)
         return Release(weights, sealed(self.guarantee, random))
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:

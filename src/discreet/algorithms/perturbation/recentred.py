@@ -43,6 +43,7 @@ from discreet.algorithms.gradient import LOGITS, Length
 from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
     OUTPUT_SHARES,
+    WORTH_STEPS,
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
     least_output,
@@ -276,8 +277,10 @@ class RecentredPlan(CalibratedPlan):
 
 def recentred_plan(
     problem: Problem, budget: Budget, norm_guess: float | None = None
-) -> RecentredPlan | None:
+) -> RecentredPlan | ObjectivePerturbationPlan | None:
     """Return the plan of two runs where one run would shrink good weights, else None.
+
+    With so many rows that noisy Newton steps after one run are better still, it is theirs.
 
     That is where the ridge that privacy needs pulls on weights of the guessed or
     usual norm about as hard as the noise does. A secret number of rows may be small.
@@ -292,6 +295,12 @@ def recentred_plan(
         noise = math.sqrt(mean_squared_noise("gaussian", scale, problem.dimension))
         if strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
             return None
-        return RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
+        plan = RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
+        if plan.output_is_small:
+            return plan
+        # So many rows that Newton steps beat the noise that hides the solver's rounding.
+        other = ObjectivePerturbation(norm_guess=norm_guess).plan(problem, budget)
+        corrected = other.correction is not None and other.spread <= WORTH_STEPS * plan.spread
+        return other if corrected else plan
     except BudgetTooSmall:
         return None
