@@ -81,6 +81,9 @@ very many rows or features force a loose certificate.
 RUN_SHARE = 0.1
 """Share of the budget of the run where Newton steps follow it."""
 
+MANY_ROWS = 1_000_000
+"""Rows from which on Newton steps may follow; with fewer, only long weights round so much."""
+
 WORTH_STEPS = 0.5
 """Share of the noise of a run alone that must not be exceeded for Newton steps to follow one."""
 
@@ -139,7 +142,8 @@ class ObjectivePerturbation:
                 "output-perturbation or noisy-gradient."
             )
         plan = least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
-        if plan.output_is_small or problem.n_rows is None or problem.dimension > DENSE:
+        many = problem.n_rows is not None and problem.n_rows >= MANY_ROWS
+        if plan.output_is_small or not many or problem.dimension > DENSE:
             return plan
         corrected = self._corrected(problem, budget)
         return corrected if corrected.spread <= WORTH_STEPS * plan.spread else plan
