@@ -141,25 +141,31 @@ class ObjectivePerturbation:
                 f"the slope of {problem.loss.name!r} is bounded on the set only. Use "
                 "output-perturbation or noisy-gradient."
             )
-        plan = least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
-        many = problem.n_rows is not None and problem.n_rows >= MANY_ROWS
-        if plan.output_is_small or not many or problem.dimension > DENSE:
-            return plan
-        corrected = self._corrected(problem, budget)
-        return corrected if corrected.spread <= WORTH_STEPS * plan.spread else plan
+        first = self._calibrated(problem, budget, OUTPUT_SHARES[0])
+        if first.output_is_small:
+            return first
+        if many_rows(problem):
+            corrected = self._corrected(problem, budget)
+            if corrected.spread <= WORTH_STEPS * first.spread:
+                return corrected
+        others = (self._calibrated(problem, budget, share) for share in OUTPUT_SHARES[1:])
+        return min((first, *others), key=lambda plan: plan.spread)
 
     def _corrected(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
         """Return the plan with a small part of the budget, and steps with the rest."""
         part, rest = budget.split(RUN_SHARE)
-        share = OUTPUT_SHARES[-1]
-        plan = self._calibrated(problem, part, share)
         # Output noise falls with the strength of the ridge and its pull rises: they shall be equal.
-        output = math.sqrt(plan.noise.mean_square) * plan.strength
-        strength = math.sqrt(output * problem.usual_curvature / plan.aim)
-        if strength > plan.strength:
-            plan = replace(self, strength=strength)._calibrated(problem, part, share)
-        correction = Correction(problem, rest, self.strength or 0.0)
-        return replace(plan, budget=budget, correction=correction)
+        tolerance = 4 * solver_error(problem)
+        output = release_noise(
+            tolerance, part.split(OUTPUT_SHARES[-1])[0], dimension=problem.dimension
+        )
+        pulled = 2 * math.sqrt(output.mean_square) * problem.usual_curvature
+        strength = math.sqrt(pulled / norm_guess_of(problem, self.norm_guess))
+        asked = self.strength or 0.0
+        run = replace(self, strength=max(strength, asked))._calibrated(
+            problem, part, OUTPUT_SHARES[-1]
+        )
+        return replace(run, budget=budget, correction=Correction(problem, rest, asked))
 
     def _calibrated(
         self, problem: Problem, budget: Budget, share: float
@@ -207,6 +213,12 @@ class ObjectivePerturbation:
             modes = ("auto", *(MODES if gaussian else GAMMA_MODES))
             return one_of(f"mode {kind}", self.mode, modes)
         return best_mode(terms, problem.neighbours) if gaussian else best_gamma_mode(terms)
+
+
+def many_rows(problem: Problem) -> bool:
+    """Return whether Newton steps may follow a run."""
+    enough = problem.n_rows is not None and problem.n_rows >= MANY_ROWS
+    return enough and problem.dimension <= DENSE
 
 
 class Perturbed(Protocol):

@@ -36,17 +36,17 @@ from discreet.accounting import (
     best_mode,
     default_strength,
 )
-from discreet.accounting.gaussian_profile import least
+from discreet.accounting.gaussian_profile import least_within
 from discreet.accounting.pld import chain_delta
 from discreet.accounting.utility import mean_squared_noise
 from discreet.algorithms.gradient import LOGITS, Length
 from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
     OUTPUT_SHARES,
-    WORTH_STEPS,
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
     least_output,
+    many_rows,
 )
 from discreet.bounds import Neighbours
 from discreet.checks import integer
@@ -182,16 +182,16 @@ def calibrated(
         first, second, third = (factor / math.sqrt(share) for share in shares)
         return scale * first, scale * second, whole * third
 
-    def enough(factor: float) -> bool:
+    def achieved(factor: float) -> float:
         first, second, multiplier = scales(factor)
         events = (
             rule.event(terms, first, strong, neighbours),
             *([sampler.event(multiplier, looks, neighbours)] if looks else []),
             rule.event(terms, second, weak, neighbours),
         )
-        return chain_delta(events, budget.epsilon) <= budget.delta
+        return chain_delta(events, budget.epsilon)
 
-    factor = least(enough, limit=64.0, accuracy=1e-3)
+    factor = least_within(achieved, budget.delta, limit=64.0, start=1.1, accuracy=1e-3)
     if math.isinf(factor):
         raise BudgetTooSmall(
             "Two runs of objective perturbation have no calibration at this budget in mode "
@@ -295,12 +295,10 @@ def recentred_plan(
         noise = math.sqrt(mean_squared_noise("gaussian", scale, problem.dimension))
         if strength * norm_guess_of(problem, norm_guess) < PULLS * noise:
             return None
-        plan = RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
-        if plan.output_is_small:
-            return plan
-        # So many rows that Newton steps beat the noise that hides the solver's rounding.
-        other = ObjectivePerturbation(norm_guess=norm_guess).plan(problem, budget)
-        corrected = other.correction is not None and other.spread <= WORTH_STEPS * plan.spread
-        return other if corrected else plan
+        if many_rows(problem):
+            one = ObjectivePerturbation(norm_guess=norm_guess).plan(problem, budget)
+            if one.correction is not None:
+                return one
+        return RecentredPerturbation(norm_guess=norm_guess).plan(problem, budget)
     except BudgetTooSmall:
         return None
