@@ -25,7 +25,7 @@ def anchored(curve: Callable[[Array], Array], epsilons: Array, start: float) -> 
     """
     if math.isinf(start):
         return np.ones_like(epsilons)
-    if (epsilons >= start).all():
+    if np.all(epsilons >= start):
         return curve(epsilons)
     first = min(1.0, float(curve(np.array([start]))[0]))
     # privacy: profiles are convex in exp(epsilon) and reach 1 at 0, so they lie below

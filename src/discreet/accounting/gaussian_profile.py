@@ -34,7 +34,7 @@ def two_sided(nonnegative_side: Callable[[Array], Array], epsilons: Array) -> Ar
     >>> two_sided(lambda e: np.zeros_like(e), np.array([-1.0, 1.0])).round(4)
     array([0.6321, 0.    ])
     """
-    if not (epsilons < 0).any():
+    if not np.any(epsilons < 0):
         return np.asarray(np.clip(nonnegative_side(epsilons), 0.0, 1.0) + 0.0)
     size = np.abs(epsilons)
     values = np.clip(nonnegative_side(size), 0.0, 1.0) + 0.0

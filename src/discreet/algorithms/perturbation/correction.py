@@ -69,7 +69,7 @@ class Correction:
     >>> correction = Correction(problem, Budget(1.0, 1e-6))
     >>> round(correction.event.delta(1.0), 12)
     1e-06
-    >>> correction.spread < 1e-6
+    >>> correction.spread < 1e-5
     True
     """
 
