@@ -1,6 +1,7 @@
 """How long planning takes: every estimator, relation and budget, the slowest first.
 
-Times are those of the processor, so that other work on the machine counts for little.
+Times are those of the processor, so that other work on the machine counts for little. Run it
+with OPENBLAS_NUM_THREADS=1, for threads that wait for each other count too.
 No plan is made twice, for noise that was calibrated is remembered.
 """
 
