@@ -270,6 +270,7 @@ def test_threads_do_not_gather_rows_into_one_place(
 ) -> None:
     """Every thread waits, once it has gathered rows, until the other has gathered some."""
     monkeypatch.setattr("discreet.data.clipped_sums.os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("discreet.data.clipped_sums.SMALL", 0)
     rng = np.random.default_rng(8)
     X, index = rng.normal(size=(4000, 3)).astype(dtype), rng.permutation(4000)
     rows, w = Rows(X, np.ones(4000)), rng.normal(size=3)
@@ -381,3 +382,21 @@ def test_the_sums_of_both_neighbours_may_be_rounded(n: int, shifting: bool) -> N
     inside = gamma(BLOCK_ROWS + 4) * (n if shifting else min(n, BLOCK_ROWS))
     both = 2 * 0.5 * (inside + unit_roundoff() * n)
     assert sum_rounding(0.5, n_rows=n, shifting=shifting) >= both
+
+
+def test_small_data_is_one_block_for_one_thread() -> None:
+    """Threads that hand blocks to each other take longer than the sums themselves."""
+    assert shared_rows(10_000, 20) == 10_000
+    assert shared_rows(10_000, 785) < 10_000
+    assert all(shared_rows(n, p) <= BLOCK_ROWS for n in (1, 16_385, 10**6) for p in (1, 50))
+    rows = Rows(np.ones((10_000, 20)), np.ones(10_000))
+    with ClippedSums(rows, Logistic()) as sums:
+        sums._pool = None if sums._pool is None else _Idle()
+        sums.full(np.zeros(20), 1.0)
+
+
+class _Idle:
+    """A pool that must not be asked."""
+
+    def submit(self, work: object) -> None:
+        raise AssertionError("a thread is asked for help")

@@ -144,3 +144,19 @@ def test_terms_cover_caps_and_norms_that_were_rounded(clip: float) -> None:
     for norm in (1.0, 1.0 + 2.0**-40):
         cap = abs(Fraction(float(loss.attach(np.ones(1), np.array([norm]))[0])))
         assert Fraction(terms.smoothness) >= Fraction(norm) ** 2 * (1 - cap)
+
+
+def test_the_slope_that_writes_over_margins_is_the_one_of_every_row() -> None:
+    rng = np.random.default_rng(0)
+    loss = CalibratedLogistic(clip=0.4)
+    z = np.concatenate([rng.normal(size=400) * 5.0, [0.0, -0.0, 1e-320, 750.0, -750.0, np.inf]])
+    y = loss.attach(rng.choice([-1.0, 1.0], len(z)), rng.uniform(0.0, 2.0, len(z)))
+    one, _ = loss.scalar_slope()
+    expected = [one(float(a), float(b)) for a, b in zip(z, y, strict=True)]
+    kept = z.copy()
+    np.testing.assert_allclose(loss.slope(z, y), expected, rtol=4e-16, atol=1e-323)
+    np.testing.assert_array_equal(z, kept)
+    inner, slope, outer = loss.bare_slope()
+    assert (inner, outer) == (1.0, 1.0)
+    np.testing.assert_array_equal(slope(kept, y), loss.slope(z, y))
+    np.testing.assert_array_equal(loss.slope(z[:400], np.zeros(400)), 0.0)

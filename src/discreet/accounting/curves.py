@@ -11,7 +11,7 @@ from scipy.special import expit, log_ndtr
 
 from discreet.bounds import Array
 
-_GRID = np.linspace(0.0, 1.0, 9)
+_GRID = np.linspace(0.0, 1.0, 17)
 _MARGINS = np.linspace(-36.0, 36.0, 4097)
 # exp of more than this is no use as a weight, and 700 overflows.
 _LARGEST = 600.0
@@ -25,6 +25,8 @@ def anchored(curve: Callable[[Array], Array], epsilons: Array, start: float) -> 
     """
     if math.isinf(start):
         return np.ones_like(epsilons)
+    if np.all(epsilons >= start):
+        return curve(epsilons)
     first = min(1.0, float(curve(np.array([start]))[0]))
     # privacy: profiles are convex in exp(epsilon) and reach 1 at 0, so they lie below
     # the chord from there to the first point where a bound is known.
@@ -95,7 +97,7 @@ def through_common(
     """
     low, high = np.minimum(start, epsilons), epsilons
     best = np.ones_like(epsilons)
-    for _ in range(8):
+    for _ in range(4):
         width = high - low
         first = np.minimum(low[..., None] + width[..., None] * _GRID, _LARGEST)
         rest = np.maximum(epsilons[..., None] - first, 0.0)
@@ -103,7 +105,7 @@ def through_common(
         at = np.argmin(values, axis=-1)[..., None]
         best = np.minimum(best, np.take_along_axis(values, at, axis=-1)[..., 0])
         centre = np.take_along_axis(first, at, axis=-1)[..., 0]
-        low, high = np.maximum(low, centre - width / 8), np.minimum(high, centre + width / 8)
+        low, high = np.maximum(low, centre - width / 16), np.minimum(high, centre + width / 16)
     return best
 
 

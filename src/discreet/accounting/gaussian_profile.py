@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,6 +34,8 @@ def two_sided(nonnegative_side: Callable[[Array], Array], epsilons: Array) -> Ar
     >>> two_sided(lambda e: np.zeros_like(e), np.array([-1.0, 1.0])).round(4)
     array([0.6321, 0.    ])
     """
+    if not np.any(epsilons < 0):
+        return np.asarray(np.clip(nonnegative_side(epsilons), 0.0, 1.0) + 0.0)
     size = np.abs(epsilons)
     values = np.clip(nonnegative_side(size), 0.0, 1.0) + 0.0
     return np.where(epsilons < 0, -np.expm1(-size) + np.exp(-size) * values, values)
@@ -135,30 +138,45 @@ def least(
     return high
 
 
-def least_within(value: Callable[[float], float], bound: float, *, limit: float = 1e300) -> float:
+def least_within(
+    value: Callable[[float], float],
+    bound: float,
+    *,
+    limit: float = 1e300,
+    start: float = 1.0,
+    accuracy: float = 1e-12,
+) -> float:
     """Return the smallest positive number whose value is within a bound, from the feasible side.
 
     ``value`` must fall. It takes far fewer evaluations than :func:`least`, which
-    only asks whether a number is feasible.
+    only asks whether a number is feasible, and the fewer the better the guess ``start``.
+    The number is at most ``accuracy`` too large, relative to itself. Returns infinity when
+    nothing up to ``limit`` is feasible.
 
-    >>> round(least_within(lambda v: 2 / v, 0.5), 12)
+    >>> round(least_within(lambda v: 2 / v, 0.5), 9)
     4.0
     """
-    high = least(lambda v: value(v) <= bound, limit, accuracy=3.0)
-    if math.isinf(high):
-        return high
+    goal = math.log(bound)
 
+    @cache
     def over(log: float) -> float:
-        return math.log(max(value(math.exp(log)), 1e-320)) - math.log(bound)
+        return math.log(max(value(math.exp(log)), 1e-320)) - goal
 
-    ends = math.log(high) - math.log(4.0), math.log(high)
-    if over(ends[0]) <= 0.0:
-        return high
-    found = math.exp(brentq(over, *ends, xtol=1e-15, rtol=1e-15))
-    # privacy: the root of a rounded curve may lie on either side; what is returned is feasible.
-    nudge = 1e-15
+    at, step = math.log(start), 0.25
+    up = over(at) > 0.0
+    while True:
+        next_one = min(at + step, math.log(limit)) if up else max(at - step, -690.0)
+        if (over(next_one) > 0.0) != up:
+            break
+        if next_one == at:
+            return math.inf if up else min(start, math.exp(at))
+        at, step = next_one, 3.0 * step
+    found = math.exp(brentq(over, *sorted((at, next_one)), xtol=0.2 * accuracy, rtol=1e-15))
+    # privacy: the root of a rounded curve may lie on either side; what is returned is feasible,
+    # by its value itself, because logarithms round too.
+    nudge = 0.4 * accuracy
     while not value(found) <= bound:
-        found, nudge = min(found * (1.0 + nudge), high), 2.0 * nudge
+        found, nudge = found * (1.0 + nudge), 2.0 * nudge
     return found
 
 

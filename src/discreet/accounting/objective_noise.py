@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -161,6 +162,16 @@ class Mode(ABC):
         neighbours: Neighbours,
     ) -> float:
         """Return the smallest standard deviation of the noise for (epsilon, delta)."""
+        return _sigma(self, terms, epsilon, delta, strength, neighbours)
+
+    def _sigma(
+        self,
+        terms: LossTerms,
+        epsilon: float,
+        delta: float,
+        strength: float,
+        neighbours: Neighbours,
+    ) -> float:
         epsilon, delta = positive("epsilon", epsilon), between("delta", delta, 0, 1)
         # Built first so that a refused loss says so before any number is blamed.
         self.event(terms, terms.lipschitz, strength, neighbours)
@@ -175,7 +186,8 @@ class Mode(ABC):
                 f"{self.name!r}: one record's curvature alone would use it up. Use a strength "
                 f"above {needed:.6g}, a larger epsilon or smaller row bounds."
             )
-        found = least_within(achieved, delta, limit=MOST_NOISE)
+        start = rows_apart(neighbours) * math.sqrt(2 * math.log1p(0.5 / delta)) / epsilon
+        found = least_within(achieved, delta, limit=MOST_NOISE, start=min(start, MOST_NOISE))
         if math.isinf(found):
             # No number is quoted: a plan passes a part of the budget and a strength of its own.
             raise BudgetTooSmall(
@@ -192,6 +204,19 @@ class Mode(ABC):
         return ObjectivePerturbation(
             mode=self.name, terms=terms, sigma=sigma, strength=strength, neighbours=neighbours
         )
+
+
+@lru_cache(maxsize=256)
+def _sigma(
+    mode: Mode,
+    terms: LossTerms,
+    epsilon: float,
+    delta: float,
+    strength: float,
+    neighbours: Neighbours,
+) -> float:
+    """Remember noise that was calibrated before: plans ask for the same again."""
+    return mode._sigma(terms, epsilon, delta, strength, neighbours)
 
 
 class Sharp(Mode):

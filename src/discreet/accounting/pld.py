@@ -182,21 +182,16 @@ def _pure_epsilon(event: Event) -> float:
 
 def _reach(event: Event, tail: float) -> float:
     """Return an epsilon beyond which the curve falls by at most ``tail``."""
-    floor = event.delta(_REACH)
+    powers = 2.0 ** np.arange(-39.0, math.ceil(math.log2(_REACH)) + 1)
+    zero, *values, floor = profile_of(event, np.concatenate([[0.0], powers, [_REACH]]))
     if floor >= 1:
         return math.inf
-    if event.delta(0.0) <= floor + tail:
+    if zero <= floor + tail:
         return 0.0
-    high = 1.0
-    while event.delta(high) > floor + tail:
-        high *= 2
-    low = high / 2
-    while low > 1e-12 and event.delta(low) <= floor + tail:
-        high, low = low, low / 2
-    for _ in range(6):
-        middle = (low + high) / 2
-        low, high = (middle, high) if event.delta(middle) > floor + tail else (low, middle)
-    return high
+    high = float(powers[np.argmax(np.asarray(values) <= floor + tail)])
+    # The ends of 64 equal parts of the octave below.
+    parts = high / 2 * (1 + np.arange(1, 65) / 64)
+    return float(parts[np.argmax(profile_of(event, parts) <= floor + tail)])
 
 
 @lru_cache(maxsize=64)
@@ -218,10 +213,19 @@ def _composed(counted: tuple[tuple[Event, int], ...]) -> tuple[LossGrid, bool] |
 
 def _discretised(event: Event, reach: float, gap: float) -> LossGrid:
     cells = max(1, math.ceil(reach / gap))
-    epsilons: Array = gap * np.arange(-cells, cells + 1, dtype=np.float64)
+    right: Array = gap * np.arange(cells + 1, dtype=np.float64)
+    epsilons = np.concatenate([-right[:0:-1], right])
     # privacy: the point (exp(-inf), 1) belongs to every profile and anchors the hull.
     positions = np.concatenate([[0.0], np.exp(epsilons)])
-    values = np.concatenate([[1.0], profile_of(event, epsilons)])
+    values = np.concatenate([[1.0], _mirrored(event, right)])
     half = np.clip(convex_hull(positions, values)[1 + cells :], 0.0, 1.0)
     # Curves of events bound a pair and its exchange alike.
     return LossGrid.joined(gap, half, half)
+
+
+def _mirrored(event: Event, right: Array) -> Array:
+    """Return the event's delta at epsilons from zero on, and before these at their negatives."""
+    if not isinstance(event, Curve):
+        return profile_of(event, np.concatenate([-right[:0:-1], right]))
+    values = two_sided(event.profile, right)
+    return np.concatenate([two_sided(lambda e: values[:0:-1], -right[:0:-1]), values])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale, kst12_floor
-from discreet.accounting.gaussian_profile import least
+from discreet.accounting.gaussian_profile import least, least_within
 from discreet.accounting.objective_noise import MODES, best_mode
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import best_strength, mean_squared_noise, objective_excess
@@ -64,8 +64,10 @@ def default_strength(
         def scale(at: float) -> float:
             return gamma_scale(terms, epsilon, at, neighbours, mode)
 
-        def within(noise: float, at: float) -> bool:
-            return gamma_epsilon(terms, noise, at, neighbours) <= epsilon
+        def weakest_with(noise: float, start: float) -> float:
+            return least(
+                lambda at: gamma_epsilon(terms, noise, at, neighbours) <= epsilon, accuracy=1e-6
+            )
     else:
         kind = "gaussian"
         rule = MODES[one_of("mode", mode or best_mode(terms, neighbours), MODES)]
@@ -78,13 +80,18 @@ def default_strength(
         def scale(at: float) -> float:
             return rule.sigma(terms, epsilon, delta, at, neighbours)
 
-        def within(noise: float, at: float) -> bool:
-            return rule.event(terms, noise, at, neighbours).delta(epsilon) <= delta
+        def weakest_with(noise: float, start: float) -> float:
+            return least_within(
+                lambda at: rule.event(terms, noise, at, neighbours).delta(epsilon),
+                delta,
+                start=start,
+                accuracy=1e-6,
+            )
 
     weakest = floor(1.0)
     if gentle:
         first = scale(weakest)
-        bought = least(lambda at: within(worth * first, at), accuracy=1e-6)
+        bought = weakest_with(worth * first, weakest / 2)
         # At a huge epsilon noise is no longer what a weak ridge costs.
         weakest = max(needed, weakest / MOST_WEAKER, bought)
     if norm_guess is None:

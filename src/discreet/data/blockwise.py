@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from discreet.bounds import Array
 from discreet.data.narrow import combined
-from discreet.data.norms import TINY, norms_of, outwards, products
-from discreet.data.rows import Rows, combine
+from discreet.data.norms import TINY, norms_of, outwards
+from discreet.data.rows import Rows, combine, one_by_one
 from discreet.losses import Loss
 
 Index = npt.NDArray[np.int64]
@@ -118,7 +118,7 @@ class Blockwise:
             return X.__getitem__, _wide_dot, _narrow_sum
         read = X.__getitem__ if index is None and X.dtype == np.float64 else self._read
         # privacy: one row after the other, so that its margin does not depend on its position.
-        margins = _one_by_one if self._shifting else np.dot
+        margins = one_by_one if self._shifting else np.dot
         return read, margins, combine if w.ndim == 2 else _left
 
     def _read(self, pick: Pick) -> Any:
@@ -180,12 +180,6 @@ def _wide_dot(X: Any, w: Any) -> Array:
 
 def _sparse_dot(X: Any, w: Any) -> Array:
     return np.asarray(X @ w)
-
-
-def _one_by_one(X: Any, w: Any) -> Array:
-    if w.ndim == 1:
-        return products(X, w)
-    return np.stack([products(X, column) for column in w.T], axis=1)
 
 
 def _narrow_sum(X: Any, slope: Any) -> Array:

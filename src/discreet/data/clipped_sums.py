@@ -55,13 +55,22 @@ MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
 
 
-def shared_rows(n_rows: int) -> int:
+SMALL = 2**20
+"""Products up to which a sum is over before threads have shared it out."""
+
+
+def shared_rows(n_rows: int, products: int = 1) -> int:
     """Return the rows of a block: equal shares for two, four or eight cores.
 
+    Few rows, or not so few with few products a row, make one block, for one thread.
+
     >>> shared_rows(1000), shared_rows(10_000), shared_rows(1_000_000)
-    (1000, 1250, 15625)
+    (1000, 10000, 15625)
+    >>> shared_rows(10_000, products=1000)
+    1250
     """
-    if n_rows <= 2048:
+    small = n_rows * products <= SMALL and n_rows <= BLOCK_ROWS
+    if n_rows <= 2048 or small:
         return max(n_rows, 1)
     return -(-n_rows // (8 * -(-n_rows // (8 * BLOCK_ROWS))))
 
@@ -197,7 +206,7 @@ class ClippedSums:
             self._patience = math.inf
         if self._slim and in_range(clip) and np.abs(w).max(initial=0.0) <= NARROW_RANGE**2:
             w = self._narrowed(w, index)
-        blocks = slices(n_rows, shared_rows(n_rows))
+        blocks = slices(n_rows, shared_rows(n_rows, w.size))
         room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
         total, short = Total(w.shape), 0
         for first in range(0, len(blocks), max(len(room), 1)):

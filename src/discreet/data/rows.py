@@ -132,12 +132,17 @@ class Rows:
             total.add(part)
         return math.fsum(values) if np.isfinite(values).all() else math.inf, total.value()
 
-    def hessian(self, loss: Loss, w: Array) -> Array:
-        """Return the second derivative of the sum in ``w.ravel()``, a square matrix."""
+    def hessian(self, loss: Loss, w: Array, *, shifting: bool = False) -> Array:
+        """Return the second derivative of the sum in ``w.ravel()``, a square matrix.
+
+        With ``shifting`` the part of a row is the same wherever the row stands.
+        """
 
         def one(s: slice) -> Array:
             X = self._slice(s)
-            curvature = _times(self.weight[s], loss.curvature(X @ w, self.y[s]))
+            # privacy: products of matrices may sum a row in an order that depends on its position.
+            z = one_by_one(X, w) if shifting and not self.sparse else X @ w
+            curvature = _times(self.weight[s], loss.curvature(z, self.y[s]))
             return _gram(X, curvature) if w.ndim == 1 else _gram_outputs(X, curvature)
 
         total = np.zeros((w.size, w.size))
@@ -237,6 +242,18 @@ def _norms(X: Any) -> Array:
             norms[s] = norms_of(X[s].astype(np.float64, copy=False))
     norms *= outwards(X.shape[1])
     return np.asarray(norms)
+
+
+def one_by_one(X: Any, w: Array) -> Array:
+    """Return ``X @ w``, every row by itself.
+
+    >>> one_by_one(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if w.ndim == 1:
+        return products(X, w)
+    return np.stack([products(X, column) for column in w.T], axis=1)
 
 
 def _times(weight: Array, values: Array) -> Array:

@@ -20,7 +20,7 @@ from discreet.algorithms import (
     SufficientStatistics,
 )
 from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
-from discreet.algorithms.perturbation import ObjectivePerturbationPlan
+from discreet.algorithms.perturbation import ObjectivePerturbationPlan, many_rows
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
 from discreet.defaults.constants import (
@@ -68,6 +68,24 @@ class EarlyStopping(Rule):
     def plan(self, case: Case) -> Plan:
         surrogate = capped(case)
         return case.planned(early_stopped(case, surrogate), surrogate)
+
+
+class ManyRows(Rule):
+    """Objective perturbation that ends with noisy Newton steps, where rows are very many."""
+
+    regions = (PLENTY,)
+    why = "rounding errors of so many rows would outweigh the noise of one run"
+
+    def applies(self, case: Case) -> bool:
+        return many_rows(case.problem)
+
+    def plan(self, case: Case) -> Plan | None:
+        try:
+            plan = case.planned(ObjectivePerturbation(**case.asked.parameters))
+        except (Incompatible, BudgetTooSmall, MissingBound):
+            return None
+        assert isinstance(plan, ObjectivePerturbationPlan)
+        return None if plan.correction is None else plan
 
 
 class TwoRuns(Rule):
@@ -230,6 +248,7 @@ def _comparable(case: Case, kind: type) -> Plan:
 
 RULES: tuple[Rule, ...] = (
     EarlyStopping(),
+    ManyRows(),
     TwoRuns(),
     CappedPerturbation(),
     SoftmaxDescent(),

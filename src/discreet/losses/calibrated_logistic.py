@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -23,6 +24,20 @@ def _slope(z: float, y: float) -> float:
     most = 1.0 / (1.0 + small)
     size = (small if m > 0.0 else 1.0) * (cap if cap < most else most)
     return -sign * size
+
+
+def _slope_over(z: Array, y: Array) -> Array:
+    """Write the slope over ``z``; as in ``_slope``, one exponential for everything."""
+    right = y * z > 0.0
+    np.abs(z, out=z)
+    np.negative(z, out=z)
+    small = np.exp(z, out=z)
+    size = small + 1.0
+    np.divide(1.0, size, out=size)
+    np.minimum(size, np.abs(y), out=size)
+    np.multiply(size, np.where(right, small, 1.0), out=z)
+    np.copysign(z, y, out=z)
+    return np.negative(z, out=z)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +91,10 @@ class CalibratedLogistic(Loss):
         return part * _capped(m, c, t)
 
     def slope(self, z: Array, y: Array) -> Array:
-        # As in _slope, one exponential for everything.
-        sign, cap = np.sign(y), np.abs(y)
-        right, small = sign * z > 0.0, np.exp(-np.abs(z))
-        most = 1.0 / (1.0 + small)
-        size = np.minimum(cap, most)
-        size = np.where(right, small * size, size)
-        return -sign * size
+        return _slope_over(np.array(z, dtype=np.float64), y)
+
+    def bare_slope(self) -> tuple[float, Callable[[Array, Array], Array], float]:
+        return 1.0, _slope_over, 1.0
 
     def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
         return _slope, ()

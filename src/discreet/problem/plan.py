@@ -110,7 +110,7 @@ def calibrate(part: Any) -> None:
         part = part.bounding
     room = type(part).__module__
     foreign = not (room.startswith("discreet.") or is_dataclass(part))
-    # Events are values that a guarantee is read from; there is nothing to calibrate in them.
+    # What a guarantee or an event costs elsewhere takes long, and no run needs it.
     foreign |= room.startswith("discreet.accounting.")
     if foreign or isinstance(part, type) or not hasattr(part, "__dict__"):
         return

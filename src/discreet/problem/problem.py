@@ -181,6 +181,11 @@ class Problem:
             weight=self.bounds.weight,
         )
 
+    @property
+    def usual_curvature(self) -> float:
+        """Curvature of the sum in every direction if rows are curved as usual for the loss."""
+        return 0.4 * self.terms.smoothness * (self.n_rows or 0) / self.dimension
+
     def most_excess(self, lipschitz: float, strength: float) -> float:
         """Return how much the objective may differ between two points of the set.
 

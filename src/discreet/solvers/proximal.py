@@ -74,7 +74,7 @@ def _proximal_newton(objective: Objective, penalty: Penalty, prox: Prox, room: f
             if found is not None:
                 return found
             goal *= 0.25
-        target = _solve_model(matrix, top, w, gradient, prox, 0.01 * residual)
+        target = solve_model(matrix, top, w, gradient, prox, 0.01 * residual)
         step = target - w
         fall = float(np.sum(gradient * step)) + penalty(target) - penalty(w)
         moved = _search(objective, penalty, w, value, step, fall)
@@ -113,7 +113,7 @@ def _search(
     return None
 
 
-def _solve_model(
+def solve_model(
     matrix: Array, top: float, w: Array, gradient: Array, prox: Prox, goal: float
 ) -> Array:
     """Minimise the quadratic model around ``w`` plus penalty, to a residual of ``goal``."""

@@ -224,7 +224,7 @@ def test_hessians_of_neighbours_are_within_the_sensitivity() -> None:
     for neighbours, apart in (("zero-out", 1.0), ("replace-one", math.sqrt(2))):
         task = problem(n_rows=5, neighbours=neighbours)
         plan = NoisyNewton().plan(task, BUDGET)
-        claimed = plan.matrix_noise.sigma / plan._multiplier
+        claimed = plan.matrix_noise.scale / plan._multiplier
         assert claimed == pytest.approx(apart * 0.25, rel=1e-6)
         worst = 0.0
         for _ in range(200):
@@ -243,8 +243,8 @@ def test_symmetric_noise_has_the_stated_variances() -> None:
     plan = NoisyNewton(floor=1e-9).plan(problem(n_features=3), BUDGET)
     upper = np.triu_indices(3)
     scale = np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
-    z = plan.matrix_noise.sample((20_000, 6), Seeded(0)) / scale
-    expected = plan.matrix_noise.sigma**2 * np.where(upper[0] == upper[1], 1.0, 0.5)
+    z = plan.matrix_noise.noise.sample((20_000, 6), Seeded(0)) / scale
+    expected = plan.matrix_noise.scale**2 * np.where(upper[0] == upper[1], 1.0, 0.5)
     np.testing.assert_allclose(z.var(axis=0), expected, rtol=0.06)
 
 
@@ -310,7 +310,7 @@ def test_the_rounding_of_many_blocks_of_a_hessian_is_paid_for(
     assert rounding > 0.01
     # Both the gradient and the Hessian of every step have noise of the same multiple.
     multiplier = gaussian_multiplier(1.0, 1e-6) * math.sqrt(2 * plan.config.steps)
-    assert plan.matrix_noise.sigma >= multiplier * (apart / 4 + rounding)
+    assert plan.matrix_noise.scale >= multiplier * (apart / 4 + rounding)
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])

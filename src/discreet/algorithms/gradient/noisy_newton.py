@@ -26,10 +26,11 @@ from scipy.linalg import cho_factor, cho_solve
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_multiplier
 from discreet.bounds import Array, rows_apart
 from discreet.checks import integer, one_of, positive
-from discreet.data import Rows, Source, block_rows, gamma
+from discreet.data import Rows, Source
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise
+from discreet.mechanisms.hessian_noise import HessianNoise, one_row, rounding
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
 from discreet.problem import (
@@ -132,29 +133,13 @@ class NoisyNewtonPlan(CalibratedPlan):
     @cached_property
     def _curvature(self) -> float:
         """Bound on one row's part in the Hessian, with a margin for its rounding."""
-        return self.problem.terms.smoothness * (1 + 2.0**-30)
+        return one_row(self.problem)
 
     @cached_property
-    def _rounding(self) -> float:
-        """Bound on what rounding adds to the distance of neighbouring Hessians."""
-        n, p = self.problem.n_rows, self.problem.dimension
-        assert n is not None
-        rows = max(block_rows(p), block_rows(p, sparse=True))
-        blocks = n / min(block_rows(p), block_rows(p, sparse=True)) + 1
-        return 2.1 * self._curvature * (gamma(rows + 8) * min(rows, n) + gamma(blocks) * n)
-
-    @cached_property
-    def matrix_noise(self) -> GaussianNoise:
-        """The noise of a Hessian in orthonormal coordinates of symmetric matrices."""
-        p, n = self.problem.dimension, self.problem.n_rows
-        assert n is not None
-        size = p * (p + 1) // 2
-        # privacy: two semidefinite parts differ by at most sqrt(2) times the longer one.
-        apart = math.sqrt(2) if self.problem.neighbours == "replace-one" else 1.0
-        sensitivity = apart * self._curvature + self._rounding
-        reach = max(2 * n * self._curvature, 20 * self._multiplier * sensitivity)
-        grid = Grid.choose(sensitivity=sensitivity, dim=size, norm="l2", reach=reach)
-        return GaussianNoise(sigma=self._multiplier * grid.surcharged(sensitivity, size), grid=grid)
+    def matrix_noise(self) -> HessianNoise:
+        """The noise of a Hessian."""
+        assert self.problem.n_rows is not None
+        return HessianNoise.gaussian(self.problem, self._multiplier, n_rows=self.problem.n_rows)
 
     @cached_property
     def floor(self) -> float:
@@ -164,7 +149,7 @@ class NoisyNewtonPlan(CalibratedPlan):
         p, guess = self.problem.dimension, norm_guess_of(self.problem, self.config.norm_guess)
         if self.config.variant == "hessian":
             # The spectral norm of the noise is about this; less would amplify it.
-            return self.matrix_noise.sigma * math.sqrt(2 * p)
+            return self.matrix_noise.spectral
         assert self.problem.n_rows is not None
         longest = self.problem.n_rows * self.problem.terms.lipschitz
         # Even for the longest gradient the noise on a step stays below a quarter of the guess.
@@ -201,7 +186,7 @@ class NoisyNewtonPlan(CalibratedPlan):
             "steps": self.config.steps,
             "floor": self.floor,
             "noise scale of a gradient": self.noise.scale,
-            "noise scale of a Hessian": self.matrix_noise.sigma,
+            "noise scale of a Hessian": self.matrix_noise.scale,
         }
 
     @checked
@@ -222,13 +207,7 @@ class NoisyNewtonPlan(CalibratedPlan):
 
     def _by_hessian(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
         hessian = rows.hessian(self.problem.loss, w)
-        upper = np.triu_indices(len(w))
-        # privacy: off-diagonal entries count twice in the norm, hence the root of two.
-        scale = np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
-        noisy = release(hessian[upper] * scale, self.matrix_noise, random) / scale
-        matrix = np.zeros_like(hessian)
-        matrix[upper] = noisy
-        values, vectors = np.linalg.eigh(matrix + np.triu(matrix, 1).T)
+        values, vectors = np.linalg.eigh(self.matrix_noise.add(hessian, random))
         return np.asarray(vectors @ ((vectors.T @ gradient) / np.maximum(values, self.floor)))
 
     def _by_double_noise(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
@@ -240,7 +219,8 @@ class NoisyNewtonPlan(CalibratedPlan):
         # privacy: the solve amplifies rounding of the Hessian and its own by at most 1/floor^2.
         assert self.problem.n_rows is not None
         size = float(len(w)) * self.problem.n_rows * self._curvature
-        backward = self._rounding + 64 * len(w) * 2.0**-53 * (size + self.floor)
+        backward = rounding(self.problem, n_rows=self.problem.n_rows)
+        backward += 64 * len(w) * 2.0**-53 * (size + self.floor)
         sensitivity += 2 * norm * backward / self.floor**2
         reach = max(norm / self.floor, 20 * self._multiplier * sensitivity)
         grid = Grid.choose(sensitivity=sensitivity, dim=len(w), norm="l2", reach=reach)

@@ -3,6 +3,7 @@
 from discreet.algorithms.perturbation.objective_perturbation import (
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
+    many_rows,
 )
 from discreet.algorithms.perturbation.output_perturbation import OutputPerturbation
 from discreet.algorithms.perturbation.recentred import RecentredPerturbation
@@ -19,5 +20,6 @@ __all__ = [
     "RecentredPerturbation",
     "SecondMoments",
     "SufficientStatistics",
+    "many_rows",
     "stein_strength",
 ]

@@ -15,6 +15,10 @@ computed point within ``tolerance / strength`` of the exact minimiser, and a
 small second noise hides where. The certificate also covers the distance
 between the drawn ``b`` and the ideal continuous one.
 
+The certificate covers the rounding errors of all rows, so from some millions of rows on
+the second noise would be the larger one. There two noisy Newton steps follow, see
+:mod:`discreet.algorithms.perturbation.correction`.
+
 Assumptions: rows are bounded by clipping, ``strength`` and all noise scales
 depend on public values only, and nothing is released without a certificate.
 """
@@ -23,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -41,10 +45,12 @@ from discreet.accounting import (
 )
 from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
 from discreet.accounting.utility import mean_squared_noise, objective_excess
+from discreet.algorithms.perturbation.correction import Correction
 from discreet.bounds import Array
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
+from discreet.mechanisms.gradient_noise import size_assumed
 from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 from discreet.noise.grid import MOST_STEPS
@@ -63,6 +69,7 @@ from discreet.problem import (
     solver_error,
 )
 from discreet.solvers.minimize import minimise
+from discreet.solvers.newton import DENSE
 
 OUTPUT_SHARES = (0.01, 0.03, 0.1)
 """Shares of the budget that may hide the distance to the exact minimiser.
@@ -70,6 +77,15 @@ OUTPUT_SHARES = (0.01, 0.03, 0.1)
 The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
+
+RUN_SHARE = 0.1
+"""Share of the budget of the run where Newton steps follow it."""
+
+MANY_ROWS = 2_000_000
+"""Rows from which on Newton steps may follow; with fewer, only long weights round so much."""
+
+WORTH_STEPS = 0.5
+"""Share of the noise of a run alone that must not be exceeded for Newton steps to follow one."""
 
 APPROXIMATE = "approximate minima perturbation (Iyengar et al. 2019, corrected)"
 """What lets a certified approximate minimiser stand for the exact one."""
@@ -127,17 +143,36 @@ class ObjectivePerturbation:
                 "output-perturbation or noisy-gradient."
             )
         asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
-        plan = self._least_output(problem, budget, 0.0)
+        plan = self._best(problem, budget, 0.0)
         # A ridge that is no stronger than the one taken anyhow, but for rounding, changes nothing.
-        enough = asked <= plan.strength * (1 + 2.0**-40)
-        return plan if enough else self._least_output(problem, budget, asked)
+        enough = plan.correction is None and asked <= plan.strength * (1 + 2.0**-40)
+        return plan if enough or asked == 0.0 else self._best(problem, budget, asked)
 
-    def _least_output(
+    def _best(self, problem: Problem, budget: Budget, asked: float) -> ObjectivePerturbationPlan:
+        first = self._calibrated(problem, budget, OUTPUT_SHARES[0], asked)
+        if first.output_is_small:
+            return first
+        if many_rows(problem):
+            corrected = self._corrected(problem, budget, asked)
+            if corrected.spread <= WORTH_STEPS * first.spread:
+                return corrected
+        others = (self._calibrated(problem, budget, share, asked) for share in OUTPUT_SHARES[1:])
+        return min((first, *others), key=lambda plan: plan.spread)
+
+    def _corrected(
         self, problem: Problem, budget: Budget, asked: float
     ) -> ObjectivePerturbationPlan:
-        return least_output(
-            self._calibrated(problem, budget, share, asked) for share in OUTPUT_SHARES
+        """Return the plan with a small part of the budget, and steps with the rest."""
+        part, rest = budget.split(RUN_SHARE)
+        # Output noise falls with the strength of the ridge and its pull rises: they shall be equal.
+        tolerance = 4 * solver_error(problem)
+        output = release_noise(
+            tolerance, part.split(OUTPUT_SHARES[-1])[0], dimension=problem.dimension
         )
+        pulled = 2 * math.sqrt(output.mean_square) * problem.usual_curvature
+        strength = math.sqrt(pulled / norm_guess_of(problem, self.norm_guess))
+        run = self._calibrated(problem, part, OUTPUT_SHARES[-1], max(strength, asked))
+        return replace(run, budget=budget, correction=Correction(problem, rest, asked))
 
     def _calibrated(
         self, problem: Problem, budget: Budget, share: float, asked: float
@@ -184,6 +219,12 @@ class ObjectivePerturbation:
         return best_mode(terms, problem.neighbours) if gaussian else best_gamma_mode(terms)
 
 
+def many_rows(problem: Problem) -> bool:
+    """Return whether Newton steps may follow a run."""
+    enough = problem.n_rows is not None and problem.n_rows >= MANY_ROWS
+    return enough and problem.dimension <= DENSE
+
+
 class Perturbed(Protocol):
     """A plan with noise on its output besides the one that matters."""
 
@@ -220,6 +261,8 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     """Norm of good weights that the bound on the excess is for."""
     aim: float
     """Norm that the ridge is for."""
+    correction: Correction | None = None
+    """Newton steps that follow, where rows are very many."""
 
     @cached_property
     def reach(self) -> float:
@@ -261,9 +304,11 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     @property
     def spread(self) -> float:
         """Root mean square of the weights' noise if every row is curved as usual for the loss."""
+        if self.correction is not None:
+            return self.correction.spread
         problem, kind = self.problem, "gaussian" if self.budget.delta > 0 else "gamma"
         tilt = mean_squared_noise(kind, self.scale, problem.dimension)
-        usual = 0.4 * problem.terms.smoothness * (problem.n_rows or 0) / problem.dimension
+        usual = problem.usual_curvature
         return math.sqrt(tilt / (self.strength + usual) ** 2 + self.noise.mean_square)
 
     @property
@@ -281,22 +326,31 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
         theorem = MODES[self.mode].theorem if gaussian else GAMMA_THEOREMS[self.mode]
-        return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+        if self.correction is None:
+            return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+        theorem = f"{theorem}; {APPROXIMATE}; noisy Newton steps, composed"
+        return promise(self, self.event, theorem, *size_assumed(self.problem))
 
     @property
     def event(self) -> Event:
-        """What a run costs: the tilt, and the noise on the output."""
+        """What a run costs: the tilt, the noise on the output, and the steps that follow."""
         problem = self.problem
         if self.budget.delta > 0:
             rule = MODES[self.mode]
             tilt: Event = rule.event(problem.terms, self.scale, self.strength, problem.neighbours)
         else:
             tilt = Pure(self.inner.epsilon)
-        return Composed((tilt, self.noise.event))
+        steps = () if self.correction is None else (self.correction.event,)
+        return Composed((tilt, self.noise.event, *steps))
 
     @property
     def expected_excess(self) -> float:
-        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
+        """Bound on the expected excess risk (sum scale) if good weights have the guessed norm.
+
+        Infinite with Newton steps, for which none is known.
+        """
+        if self.correction is not None:
+            return math.inf
         kind = "gaussian" if self.budget.delta > 0 else "gamma"
         square = mean_squared_noise(kind, self.scale, self.problem.dimension)
         # A certified point is the minimiser for a linear term that is off by the tolerance at most.
@@ -317,6 +371,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
             "strength": self.strength,
             f"{kind} noise scale": self.scale,
             "output noise scale": self.noise.scale,
+            **({} if self.correction is None else self.correction.facts()),
             "norm guess": self.norm_guess,
             "expected excess (sum) <=": self.expected_excess,
         }
@@ -324,7 +379,11 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Draw the tilt, solve, certify, and release."""
-        weights = self.weights(self.problem.bound(source, reread=True), random)
+        if self.correction is None:
+            weights = self.weights(self.problem.bound(source, reread=True), random)
+        else:
+            rows = self.problem.bound(source)
+            weights = self.correction.fitted(rows, self.weights(rows, random), random)
         return Release(weights, sealed(self.guarantee, random))
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:

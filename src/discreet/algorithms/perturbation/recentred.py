@@ -35,7 +35,7 @@ from discreet.accounting import (
     LossTerms,
     default_strength,
 )
-from discreet.accounting.gaussian_profile import least
+from discreet.accounting.gaussian_profile import least_within
 from discreet.accounting.pld import chain_delta
 from discreet.algorithms.gradient import LineSearch, estimates_logit
 from discreet.algorithms.perturbation.objective_perturbation import (
@@ -180,16 +180,16 @@ def calibrated(
         first, second, third = (factor / math.sqrt(share) for share in shares)
         return scale * first, scale * second, whole * third
 
-    def enough(factor: float) -> bool:
+    def achieved(factor: float) -> float:
         first, second, multiplier = scales(factor)
         events = (
             rule.event(terms, first, strong, neighbours),
             *([sampler.event(multiplier, sums, neighbours)] if sums else []),
             rule.event(terms, second, weak, neighbours),
         )
-        return chain_delta(events, budget.epsilon) <= budget.delta
+        return chain_delta(events, budget.epsilon)
 
-    factor = least(enough, limit=64.0, accuracy=1e-3)
+    factor = least_within(achieved, budget.delta, limit=64.0, start=1.1, accuracy=1e-3)
     if math.isinf(factor):
         raise BudgetTooSmall(
             "Two runs of objective perturbation have no calibration at this budget in mode "

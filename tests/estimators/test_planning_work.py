@@ -1,0 +1,66 @@
+"""Planning takes little work, whatever the estimator, the relation and the budget."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import pytest
+
+import discreet
+from discreet.bounds import NEIGHBOURS, Bounds
+
+PLANNED = [
+    name
+    for name in sorted(discreet.__all__)
+    if name.startswith("Private") and hasattr(getattr(discreet, name), "plan")
+]
+
+MOST_CALLS = 150_000
+"""Calls of Python functions, about a tenth of a second; calibration by bisection took 400,000."""
+
+
+def calls(name: str, neighbours: str, budget: tuple[float, float], n_rows: int) -> int:
+    """Return how many functions of Python one plan calls."""
+    kind = getattr(discreet, name)
+    chosen = {
+        "epsilon": budget[0],
+        "delta": budget[1],
+        "bounds": Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)),
+        "neighbours": neighbours,
+        "n_rows": n_rows if neighbours == "add-remove" else None,
+    }
+    known = kind().get_params()
+    model = kind(**{k: v for k, v in chosen.items() if k in known})
+    count = 0
+
+    def seen(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.plan(n_features=20, n_rows=n_rows)
+    except discreet.errors.Incompatible:
+        pass
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+# Budgets of their own, for no earlier test to have left their noise in a cache.
+@pytest.mark.parametrize("budget", [(0.1017, 1.3e-6), (1.017, 1.3e-6), (8.017, 1.3e-6)], ids=str)
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("name", PLANNED)
+def test_a_plan_takes_little_work(name, neighbours, budget):
+    assert calls(name, neighbours, budget, 100_000) <= MOST_CALLS
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_a_plan_for_many_rows_takes_little_work(neighbours):
+    for name in ("PrivateLogisticRegression", "PrivateHuberRegressor", "PrivateElasticNet"):
+        assert calls(name, neighbours, (1.019, 1.3e-6), 10**8) <= MOST_CALLS
