@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from discreet.accounting.theorems import in_words
 from discreet.bounds import NEIGHBOURS
 from discreet.files.plain_text import printable
 
@@ -44,7 +45,10 @@ def render(card: Mapping[str, Any]) -> str:
     lines += _section("Under other neighbour relations", _relations(card))
     lines += _section(
         "Why it holds",
-        [f"Proof: {promise['theorem']}.", *(f"Assumes: {a}." for a in promise["assumptions"])],
+        [
+            *(f"Proof: {words}." for words in in_words(promise["theorem"])),
+            *(f"Assumes: {a}." for a in promise["assumptions"]),
+        ],
     )
     declared = _declared(card)
     if declared:

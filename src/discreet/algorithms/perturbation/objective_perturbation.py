@@ -40,6 +40,7 @@ from discreet.accounting import (
     gamma_scale,
 )
 from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
+from discreet.accounting.theorems import theorems
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.bounds import Array
 from discreet.checks import nonnegative, one_of
@@ -71,7 +72,7 @@ The smallest is nearly always enough; more is worth it where rounding errors of
 very many rows or features force a loose certificate.
 """
 
-APPROXIMATE = "approximate minima perturbation (Iyengar et al. 2019, corrected)"
+APPROXIMATE = "objective-perturbation/approximate-minima"
 """What lets a certified approximate minimiser stand for the exact one."""
 
 MOST_STRETCH = 2.5
@@ -271,8 +272,9 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
-        theorem = MODES[self.mode].theorem if gaussian else GAMMA_THEOREMS[self.mode]
-        return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
+        terms = self.problem.terms
+        rule = MODES[self.mode].proof(terms) if gaussian else GAMMA_THEOREMS[self.mode]
+        return promise(self, self.event, theorems(rule, APPROXIMATE))
 
     @property
     def event(self) -> Event:

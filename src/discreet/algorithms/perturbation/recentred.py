@@ -38,6 +38,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.gaussian_profile import least
 from discreet.accounting.pld import chain_delta
+from discreet.accounting.theorems import theorems
 from discreet.accounting.utility import mean_squared_noise
 from discreet.algorithms.gradient import LOGITS, Length
 from discreet.algorithms.perturbation.objective_perturbation import (
@@ -237,8 +238,8 @@ class RecentredPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        then = "" if self.length is None else " with Gaussian sums for the length"
-        theorem = f"{MODES[self.second.mode].theorem}, two runs composed{then}; {APPROXIMATE}"
+        rule = MODES[self.second.mode].proof(self.problem.terms)
+        theorem = theorems("objective-perturbation/two-runs", rule, APPROXIMATE)
         assumed = () if self.length is None else size_assumed(self.problem)
         return promise(self, self.event, theorem, *assumed)
 
