@@ -13,17 +13,26 @@ from discreet.accounting.theorems import THEOREMS
 HERE = Path(__file__).parent
 REFERENCE = re.compile(r"`((?:src|tests)/[\w/]+\.py)::([\w.]+)`")
 
-HEAD = """# Proofs
-
-`Guarantee.theorem` names what a guarantee rests on, and prints the pages below. Each page has the statement, every assumption with the function that enforces it, the proof for every relation, what finite precision changes, the tests that check it by other means, and the source.
-
-Notation of all pages: `D` and `D'` are neighbours, `P` and `Q` the laws of what is released on them, `H_e(P, Q) = sup over S of P[S] - exp(e) Q[S]` the hockey-stick divergence, and "(epsilon, delta)-private" means `H_epsilon(P, Q) <= delta` for every pair of neighbours in both orders. `dG(e, m) = Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m)` is that divergence of `N(m, 1)` from `N(0, 1)`. Statements without a named relation hold for all relations.
-
-This table is made by `make docs-map` from the pages.
-
-| theorem | enforced by | checked by |
-|---|---|---|
-"""
+HEAD = (
+    "# Proofs\n"
+    "\n"
+    "`Guarantee.theorem` names what a guarantee rests on, and prints the pages below. Each "
+    "page has the statement, every assumption with the function that enforces it, the proof "
+    "for every relation, what finite precision changes, the tests that check it by other "
+    "means, and the source.\n"
+    "\n"
+    "Notation of all pages: `D` and `D'` are neighbours, `P` and `Q` the laws of what is "
+    "released on them, `H_e(P, Q) = sup over S of P[S] - exp(e) Q[S]` the hockey-stick "
+    'divergence, and "(epsilon, delta)-private" means `H_epsilon(P, Q) <= delta` for every '
+    "pair of neighbours in both orders. `dG(e, m) = Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m)` "
+    "is that divergence of `N(m, 1)` from `N(0, 1)`. Statements without a named relation hold"
+    " for all relations.\n"
+    "\n"
+    "This table is made by `make docs-map` from the pages.\n"
+    "\n"
+    "| theorem | enforced by | checked by |\n"
+    "|---|---|---|\n"
+)
 
 
 def references(text: str, folder: str) -> list[tuple[str, str]]:

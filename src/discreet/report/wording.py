@@ -188,5 +188,12 @@ def _section(title: str, items: Iterable[str]) -> list[str]:
     lines = ["", title, "-" * len(title)]
     for item in items:
         # Names of columns may come from a file of another, and a card is shown in terminals.
-        lines += textwrap.wrap(printable(item), _WIDTH, initial_indent="- ", subsequent_indent="  ")
+        # Paths of pages have hyphens and stay in one piece.
+        lines += textwrap.wrap(
+            printable(item),
+            _WIDTH,
+            initial_indent="- ",
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
     return lines
