@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite coverage test-oldest test-postgres clean
+.PHONY: demo test lint types suite coverage test-oldest test-postgres docs-map clean
 
 demo: $(VENV)/.ready
 	$(BIN)/discreet demo --out demo --force
@@ -38,6 +38,9 @@ test-postgres: $(VENV)/.ready
 		{ apt-get update && apt-get install --yes postgresql; }
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[postgres]'
 	$(BIN)/python tests/ledger/server.py $(BIN)/pytest -n0 tests/ledger/test_postgres.py
+
+docs-map: $(VENV)/.ready
+	$(BIN)/python docs/proofs/make_index.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest demo build dist

@@ -14,7 +14,9 @@ from discreet.bounds import NEIGHBOURS, Bounds
 PLANNED = [
     name
     for name in sorted(discreet.__all__)
-    if name.startswith("Private") and hasattr(getattr(discreet, name), "plan")
+    if name.startswith("Private")
+    and name != "PrivateSearch"
+    and hasattr(getattr(discreet, name), "plan")
 ]
 
 MOST_CALLS = 150_000

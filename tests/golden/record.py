@@ -41,8 +41,9 @@ def rows(size: int, width: int) -> tuple[Any, Any]:
 
 
 def estimators() -> list[str]:
-    """Return the names of what can be fitted, ``AccuracyFirst`` aside, which wraps another."""
-    return [n for n in sorted(discreet.__all__) if n.startswith("Private")]
+    """Return the names of what can be fitted and wraps no other estimator."""
+    names = (n for n in sorted(discreet.__all__) if n.startswith("Private"))
+    return [n for n in names if n != "PrivateSearch"]
 
 
 def cases() -> Iterator[str]:

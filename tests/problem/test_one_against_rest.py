@@ -46,7 +46,7 @@ def test_gaussian_fits_use_the_budget_up_and_no_more(fits: int) -> None:
     assert 0.999e-6 < exact_delta(one.multiplier / math.sqrt(fits), 1.0) <= 1e-6
     assert (plan.guarantee.epsilon, plan.guarantee.delta) == (1.0, 1e-6)
     assert plan.guarantee.event == Composed((one,) * fits)
-    assert plan.guarantee.theorem.startswith(f"composition of {fits} fits, one class against the")
+    assert plan.guarantee.theorem.startswith("composition/fixed; ")
     assert plan.guarantee.theorem.endswith(plan.each.guarantee.theorem)
     # What basic composition would allow has more noise, and one fit less would be too little.
     basic = brentq(lambda m: exact_delta(m, 1.0 / fits) - 1e-6 / fits, 1.0, 1e3)

@@ -10,7 +10,7 @@ a neighbour that chance is at most ``v(u) = min over e of delta(e) + exp(e) u``.
     delta_best(e) <= E h(exp(-X)),   h(t) = max over u of phi'(1-u) - exp(e) t phi'(1-v(u)),
 
 with ``X`` the privacy loss of one run; ``h`` is convex, so a pair that dominates a run's
-may stand for it. docs/tuning.md has the proof.
+may stand for it. The proof is in ``docs/proofs/tuning/best-of-random-tries.md``.
 """
 
 from __future__ import annotations

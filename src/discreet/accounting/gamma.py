@@ -72,11 +72,10 @@ GAMMA_MODES: dict[str, Callable[[LossTerms, float, float, int], float]] = {
 """Rules for the scale of gamma noise."""
 
 GAMMA_THEOREMS = {
-    "tight": "objective perturbation with gamma noise and tight Jacobian cost",
-    "logistic": "objective perturbation of the logistic loss with gamma noise, by its slope and "
-    "curvature together",
-    "kst12": "objective perturbation with gamma noise (Kifer, Smith, Thakurta 2012)",
-    "cms11": "objective perturbation with gamma noise (Chaudhuri, Monteleoni, Sarwate 2011)",
+    "tight": "objective-perturbation/gamma",
+    "logistic": "objective-perturbation/gamma-logistic",
+    "kst12": "objective-perturbation/gamma",
+    "cms11": "objective-perturbation/gamma",
 }
 """What each of them rests on."""
 

@@ -16,6 +16,7 @@ from discreet.accounting.events import (
     event_from_dict,
 )
 from discreet.accounting.gaussian_profile import least
+from discreet.accounting.theorems import in_words, theorems
 from discreet.bounds import NEIGHBOURS, Neighbours
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
@@ -149,7 +150,8 @@ class Guarantee:
     event
         Its cost as an event, so it can be composed tightly.
     theorem
-        Where the statement is proved.
+        What the statement rests on: a name of ``discreet.accounting.theorems``, whose proof
+        is a page of ``docs/proofs``, or several of them joined by ``"; "``.
     assumptions
         What must hold for it, in words.
     kind
@@ -332,7 +334,7 @@ class Guarantee:
             delta=total,
             neighbours=parts[0].neighbours,
             event=event,
-            theorem="composition of: " + "; ".join(dict.fromkeys(p.theorem for p in parts)),
+            theorem=theorems("composition/fixed", *(p.theorem for p in parts)),
             assumptions=tuple(dict.fromkeys(a for p in parts for a in p.assumptions)),
             kind="ex-ante" if ex_ante else "ex-post",
             secure=all(p.secure for p in parts),
@@ -415,7 +417,7 @@ class Guarantee:
             if relation == "add-remove":
                 said += ": the number of rows is treated as public" if claim is None else ""
             lines.append(f"  under {relation}: {said}")
-        lines.append(f"  proof: {self.theorem}")
+        lines.extend(f"  proof: {words}" for words in in_words(self.theorem))
         lines.extend(f"  assumes: {assumption}" for assumption in self.assumptions)
         lines.append(
             "  randomness: operating-system entropy" if self.secure else f"  WARNING: {INSECURE}"

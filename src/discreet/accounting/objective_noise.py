@@ -105,6 +105,10 @@ class Mode(ABC):
     theorem: ClassVar[str]
     polytopes: ClassVar[bool] = False
 
+    def proof(self, terms: LossTerms) -> str:
+        """Return the name of the theorem that holds for a loss of these terms."""
+        return self.theorem if terms.scalar else "objective-perturbation/vertices"
+
     def refusal(self, terms: LossTerms, neighbours: str) -> str | None:
         """Return why this mode cannot be used, or None."""
         one_of("neighbours", neighbours, NEIGHBOURS)
@@ -223,7 +227,7 @@ class Sharp(Mode):
     """The exact reduction to one dimension, paying the Jacobian in one direction only."""
 
     name = "sharp"
-    theorem = "objective perturbation by reduction to one dimension"
+    theorem = "objective-perturbation/sharp"
     polytopes = True
 
     def needed(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
@@ -266,7 +270,7 @@ class Logistic(Sharp):
     """
 
     name = "logistic"
-    theorem = "objective perturbation of the logistic loss, by its slope and curvature together"
+    theorem = "objective-perturbation/logistic"
 
     def refusal(self, terms: LossTerms, neighbours: str) -> str | None:
         if not (terms.self_bounded and terms.scalar):
@@ -296,7 +300,7 @@ class Folded(Mode):
     """Redberg, Koskela and Wang 2023, with the Jacobian cost made tight."""
 
     name = "rkw23-tight"
-    theorem = "Redberg, Koskela and Wang 2023 with Jacobian cost log(1 + smoothness/strength)"
+    theorem = "objective-perturbation/rkw23"
 
     def needed(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
         # Their bound pays the Jacobian in both directions, so a replacement pays it twice.
@@ -329,7 +333,6 @@ class Published(Folded):
     """Redberg, Koskela and Wang 2023 as printed: the strength must exceed the smoothness."""
 
     name = "rkw23"
-    theorem = "Redberg, Koskela and Wang 2023"
 
     def strength_for(self, terms: LossTerms, cost: float) -> float:
         return -terms.smoothness / math.expm1(-cost)
@@ -343,7 +346,7 @@ class Kifer(Mode):
     """Kifer, Smith and Thakurta 2012, which stands for losses of one inner product."""
 
     name = "kst12"
-    theorem = "Kifer, Smith and Thakurta 2012"
+    theorem = "objective-perturbation/kst12"
 
     def needed(self, terms: LossTerms, epsilon: float, neighbours: str) -> float:
         return 2 * terms.smoothness / epsilon

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.accounting.events import Curve, Event, Gaussian, event_from_dict, register
 from discreet.accounting.gaussian_profile import two_sided
 from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.theorems import theorems
 from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidParameter
 
@@ -86,8 +87,7 @@ def in_parallel(*guarantees: Guarantee) -> Guarantee:
         delta=max(g.delta for g in guarantees),
         neighbours=first.neighbours,
         event=Parallel(tuple(g.event for g in guarantees)),
-        theorem="the largest of disjoint parts: "
-        + "; ".join(dict.fromkeys(g.theorem for g in guarantees)),
+        theorem=theorems("composition/parallel", *(g.theorem for g in guarantees)),
         assumptions=tuple(dict.fromkeys(a for g in guarantees for a in g.assumptions)),
         secure=all(g.secure for g in guarantees),
         unit=first.unit,

@@ -155,8 +155,7 @@ class Certificate:
             self.delta,
             top,
             Pure(top) if exact else Approximate(top, self.delta),
-            "noise reduction on second moments, stopped by a certificate from released values "
-            "(Ligett et al. 2017, improved)",
+            "accuracy-first/certified-stop",
             () if exact else (FLOATING_POINT,),
         )
 

@@ -129,8 +129,7 @@ class Doubling:
         """How a run is accounted for."""
         cap, problem = self.reserved[0], self.path.task.problem
         assumptions = (SIZE_KNOWN,) if problem.neighbours == "add-remove" else ()
-        theorem = "composition of fresh releases and tests (Ligett et al. 2017, doubling)"
-        return Costs(problem, 0.0, cap, Pure(cap), theorem, assumptions)
+        return Costs(problem, 0.0, cap, Pure(cap), "accuracy-first/doubling", assumptions)
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

@@ -131,7 +131,7 @@ class ThresholdStop:
             delta,
             total,
             event,
-            "noise reduction and AboveThreshold (Ligett et al. 2017, corrected and sharpened)",
+            "accuracy-first/above-threshold",
             tuple(assumptions),
         )
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.accounting import Budget, Guarantee, Pure
 from discreet.accounting.guarantee import LEAST_DELTA
+from discreet.accounting.theorems import theorems
 from discreet.algorithms.gradient import NoisyGradient
 from discreet.algorithms.perturbation import ObjectivePerturbation, OutputPerturbation
 from discreet.bounds import Array
@@ -163,7 +164,7 @@ class PurificationPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         inside = self.inner.guarantee
-        theorem = f"purification (Lin et al. 2025) of: {inside.theorem}"
+        theorem = theorems("purification", inside.theorem)
         return promise(self, Pure(self.budget.epsilon), theorem, *inside.assumptions)
 
     @property

@@ -35,9 +35,6 @@ from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED
 
-THEOREM = "exponential mechanism (McSherry, Talwar 2007) with {}, in closed form"
-SCORES = {"ranks": "ranks", "pinball": "the pinball loss"}
-
 
 def rank_scale(quantile: float, epsilon: float, neighbours: str, rows: int) -> float:
     """Return the constant of the density per rank.
@@ -154,7 +151,7 @@ class Quantiles(FittedQuantiles, Tabular):
             X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         quantiles = self._asked()
         one_of("neighbours", self.neighbours, NEIGHBOURS)
-        by = one_of("by", self.by, SCORES)
+        by = one_of("by", self.by, ("ranks", "pinball"))
         ranges = self._ranges(X.shape[1])
         budget = Budget(self.epsilon)
         warn_of_budget(type(self).__name__, budget)
@@ -167,7 +164,7 @@ class Quantiles(FittedQuantiles, Tabular):
             delta=0.0,
             neighbours=self.neighbours,
             event=events[0] if len(events) == 1 else Composed(events),
-            theorem=THEOREM.format(SCORES[by]),
+            theorem="quantiles",
             assumptions=(*ASSUMED, SCHEMA_PUBLIC),
             secure=random.secure,
         )

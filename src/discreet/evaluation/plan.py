@@ -29,7 +29,6 @@ MOST_BINS = 1000
 
 ALONE = "the model scores each row by itself"
 
-_THEOREM = "{} noise on sums over rows (docs/evaluation.md)"
 _OUTWARDS = 1.0 + 2.0**-40  # privacy: float64 must not shrink what noise is scaled to
 
 
@@ -162,13 +161,12 @@ class EvaluationPlan:
         event: Event = Pure(self.budget.epsilon)
         if self.budget.delta > 0:
             event = Gaussian(gaussian_multiplier(self.budget.epsilon, self.budget.delta))
-        kind = "Gaussian" if self.budget.delta > 0 else "Laplace"
         return Guarantee(
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             neighbours=self.neighbours,
             event=event,
-            theorem=_THEOREM.format(kind),
+            theorem="evaluation",
             assumptions=(SIDE_CHANNELS, ALONE),
         )
 

@@ -27,7 +27,7 @@ _ROUNDED = 2.0**-17
 """More than rounding of single parts can add to a squared distance of two rows' parts."""
 
 # privacy: for (sum of absolutes, Euclidean norm), the longest part of one row, and the
-# longest difference of two rows' parts, blank ones included. Proofs: docs/evaluation.md.
+# longest difference of two rows' parts, blank ones included. docs/proofs/evaluation.md.
 _LENGTHS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "histogram": ((1.0, 1.0), (2.0, math.sqrt(2.0))),
     "correct": ((0.5, 0.5), (1.0, 1.0)),

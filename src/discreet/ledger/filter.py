@@ -11,7 +11,7 @@ Rules that stay valid then are, for a cap (E, D):
 A portfolio holds several rules, rule k for ``(E, D_k)`` with the ``D_k`` adding
 up to D. A rule is alive while it has admitted every event that was admitted. An
 event is admitted if some alive rule admits it; alive rules that do not admit
-it die for good. ``docs/ledger.md`` proves that the whole is (E, D).
+it die for good. ``docs/proofs/composition/ledger.md`` proves that the whole is (E, D).
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ class Ledger:
             delta=delta,
             neighbours=terms.neighbours,
             event=Approximate(epsilon, delta),
-            theorem=f"{terms.policy} filter of a ledger: fully adaptive composition",
+            theorem="composition/ledger",
             assumptions=self._assumptions(),
             unit=terms.unit,
         )

@@ -9,18 +9,8 @@ r)) + 1``,
     delta = E_C[(exp(epsilon0) - E) P(Bin(C, 1/2) >= a - 1)
                 - (E exp(epsilon0) - 1) P(Bin(C, 1/2) >= a)] / (exp(epsilon0) + 1).
 
-*Proof.* Seeds do not depend on data: condition on them. Persons then sit on ``n`` slots in
-uniformly random order, and each slot is randomised response on a bit. For each slot publish the
-pair of bits of the two records in question, coupled to agree as often as possible. Randomised
-response tells a fair bit with probability ``k`` and the true one else; publish all slots of the
-others that told the true bit. Among the remaining ``C + 1`` the place of the changed person is
-uniform and all other bits are fair, so the two laws differ by a sum over these slots of ``g(o, b) -
-E g(o, b')``, where ``g`` is ``exp(epsilon0)`` if its arguments agree and 1 else. Up to a constant a
-slot where the bits agree adds ``exp(epsilon0) - 1`` times 0 or ``1 - E``, and one where they differ
-the same times 1 or ``-E``, each with chance 1/2: equal means, and the second is a mean-preserving
-spread of the first. The positive part is convex, so the worst case is that all differ, and that is
-the formula. It needs one randomizer for all, which holds here: what is asked depends on the seed
-alone.
+The proof is in ``docs/proofs/local/shuffled.md``. It needs one randomizer for all, which holds
+here: what is asked depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -33,6 +23,7 @@ from scipy.stats import binom
 
 from discreet.accounting import Approximate, Guarantee
 from discreet.accounting.gaussian_profile import least
+from discreet.accounting.theorems import theorems
 from discreet.checks import between, integer, nonnegative, usable_epsilon
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.local.spec import Spec
@@ -130,6 +121,6 @@ def shuffled_guarantee(spec: Spec, persons: int, delta: float) -> Guarantee:
         epsilon=epsilon,
         delta=delta,
         event=Approximate(epsilon, delta),
-        theorem="shuffled randomised response on one bit",
+        theorem=theorems("local/shuffled", spec.guarantee.theorem),
         assumptions=(condition, *spec.guarantee.assumptions),
     )

@@ -144,7 +144,7 @@ class Spec:
             delta=0.0,
             neighbours="replace-one",
             event=Pure(total),
-            theorem="local privacy: randomised response on one bit, for any two records",
+            theorem="local/randomised-response",
             assumptions=ASSUMPTIONS,
             unit="person",
         )

@@ -72,7 +72,7 @@ class FullBatch:
     Gaussian(multiplier=1.0)
     """
 
-    theorem: ClassVar[str] = "noisy gradient descent, exact Gaussian composition"
+    theorem: ClassVar[str] = "noisy-gradient/full-batch"
     shifting: ClassVar[bool] = False
     rate: ClassVar[float] = 1.0
 
@@ -100,7 +100,7 @@ class PoissonBatch:
     """
 
     rate: float
-    theorem: ClassVar[str] = "noisy gradient descent on Poisson batches"
+    theorem: ClassVar[str] = "noisy-gradient/poisson"
     shifting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class CappedBatch(PoissonBatch):
 
     cap: int
     n_rows: int
-    theorem: ClassVar[str] = "noisy gradient descent on Poisson batches with a cap"
+    theorem: ClassVar[str] = "noisy-gradient/capped"
 
     def event(self, multiplier: float, steps: int, neighbours: Neighbours) -> Event:
         return CappedPoissonGaussian(
@@ -171,7 +171,7 @@ class FixedSizeBatch:
 
     size: int
     n_rows: int
-    theorem: ClassVar[str] = "noisy gradient descent on batches without replacement"
+    theorem: ClassVar[str] = "noisy-gradient/fixed-size"
     shifting: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

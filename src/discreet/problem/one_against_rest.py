@@ -24,6 +24,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
+from discreet.accounting.theorems import theorems
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
@@ -96,8 +97,7 @@ class OneAgainstRest(CalibratedPlan):
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             event=self.event,
-            theorem=f"composition of {self.fits} fits, one class against the rest, each by: "
-            + each.theorem,
+            theorem=theorems("composition/fixed", each.theorem),
         )
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.accounting import Guarantee
 from discreet.accounting.guarantee import remarks
+from discreet.accounting.theorems import proofs
 from discreet.bounds import NEIGHBOURS
 from discreet.errors import InvalidParameter
 from discreet.report.attack import best_guess, detection_rate, odds_factor
@@ -67,6 +68,7 @@ def card_dict(subject: Any, *, date: str | None = None) -> dict[str, Any]:
         "guarantee": guarantee.to_dict(),
         "neighbours_mean": NEIGHBOURS[guarantee.neighbours],
         "under": {r: _claim(guarantee, r) for r in NEIGHBOURS if r != guarantee.neighbours},
+        "proofs": [{"theorem": t, "page": page} for t, page in proofs(guarantee.theorem)],
         "cautions": _cautions(guarantee),
         "attacker": _attacker_bounds(guarantee),
         "not_protected": list(NOT_PROTECTED),

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from discreet.accounting.theorems import in_words
 from discreet.bounds import NEIGHBOURS
 from discreet.files.plain_text import printable
 
@@ -44,7 +45,10 @@ def render(card: Mapping[str, Any]) -> str:
     lines += _section("Under other neighbour relations", _relations(card))
     lines += _section(
         "Why it holds",
-        [f"Proof: {promise['theorem']}.", *(f"Assumes: {a}." for a in promise["assumptions"])],
+        [
+            *(f"Proof: {words}." for words in in_words(promise["theorem"])),
+            *(f"Assumes: {a}." for a in promise["assumptions"]),
+        ],
     )
     declared = _declared(card)
     if declared:
@@ -208,5 +212,12 @@ def _section(title: str, items: Iterable[str]) -> list[str]:
     lines = ["", title, "-" * len(title)]
     for item in items:
         # Names of columns may come from a file of another, and a card is shown in terminals.
-        lines += textwrap.wrap(printable(item), _WIDTH, initial_indent="- ", subsequent_indent="  ")
+        # Paths of pages have hyphens and stay in one piece.
+        lines += textwrap.wrap(
+            printable(item),
+            _WIDTH,
+            initial_indent="- ",
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
     return lines

@@ -36,8 +36,8 @@ _STEPS = 7  # of the search for the budget of one fit where its curve is not Gau
 SECRET = "the number of tries, other tries and all scores stay secret"
 
 _THEOREMS = {
-    "best": "best of a random number of tries, by its profile (docs/tuning.md)",
-    "all": "every candidate once and one choice on disjoint rows (docs/tuning.md)",
+    "best": "tuning/best-of-random-tries",
+    "all": "tuning/every-candidate",
 }
 
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from discreet.accounting import Budget, Gaussian
 from discreet.algorithms import ObjectivePerturbation
-from discreet.algorithms.perturbation import recentred_plan
+from discreet.defaults import recommend
 from discreet.algorithms.perturbation.correction import Correction
 from discreet.algorithms.perturbation.objective_perturbation import ObjectivePerturbationPlan
 from discreet.bounds import NEIGHBOURS, Bounds
@@ -82,14 +82,14 @@ def test_few_rows_are_left_to_the_run_alone():
 
 
 def test_two_runs_give_way_to_steps_where_rows_are_very_many():
-    assert isinstance(recentred_plan(problem(), Budget(1.0, 1e-6)), ObjectivePerturbationPlan)
-    few = recentred_plan(problem(n_rows=10**6), Budget(1.0, 1e-6))
-    assert few is None or not isinstance(few, ObjectivePerturbationPlan)
+    assert isinstance(recommend(problem(), Budget(1.0, 1e-6)), ObjectivePerturbationPlan)
+    few = recommend(problem(n_rows=10**6), Budget(1.0, 1e-6))
+    assert not isinstance(few, ObjectivePerturbationPlan)
 
 
 def steps_for(task: Problem, budget: Budget) -> ObjectivePerturbationPlan:
     """Return the plan with steps, whether or not it is the better one."""
-    return ObjectivePerturbation()._corrected(task, budget)
+    return ObjectivePerturbation()._corrected(task, budget, 0.0)
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)

@@ -416,10 +416,10 @@ def test_a_set_given_as_a_penalty_holds_the_released_weights() -> None:
 
 
 def test_pure_noise_names_its_rule_and_proof() -> None:
-    for mode, name in (("auto", "logistic"), ("cms11", "Chaudhuri"), ("tight", "tight")):
+    for mode, name in (("auto", "gamma-logistic"), ("cms11", "gamma"), ("tight", "gamma")):
         plan = ObjectivePerturbation(mode=mode).plan(problem(), Budget(1.0))
         assert plan.facts()["mode"] == ("logistic" if mode == "auto" else mode)
-        assert name in plan.guarantee.theorem
+        assert f"objective-perturbation/{name}" in plan.guarantee.theorem.split("; ")
 
 
 def test_refusals() -> None:

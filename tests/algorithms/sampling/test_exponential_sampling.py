@@ -410,7 +410,7 @@ def test_other_samplers_say_what_they_claim() -> None:
         problem(constraint=Box()), Budget(1.0)
     )
     assert walk.eta == pytest.approx(1.0 - math.log(1.05 / 0.95))
-    assert "grid walk" in walk.guarantee.theorem
+    assert "grid-walk" in walk.guarantee.theorem
     source = ArraySource(np.ones((3, 1)), np.ones(3, dtype=int))
     assert abs(walk.run(source, Seeded(0)).weights[0]) <= 1.0
     chain = ExponentialSampling(sampler="hit-and-run", guarantee="approximate", steps=5).plan(

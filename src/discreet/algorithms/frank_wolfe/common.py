@@ -9,7 +9,6 @@ from discreet.bounds import Array
 from discreet.problem import Problem
 
 NAME = "frank-wolfe"
-SOURCE = "Talwar, Thakurta, Zhang 2015, corrected"
 
 MARGIN = 1.0 + 2.0**-20
 """Covers the rounding of weights, margins and slopes in the bound on a slope."""

@@ -13,7 +13,6 @@ from discreet.accounting import Budget, Gaussian, Guarantee, gaussian_multiplier
 from discreet.algorithms.frank_wolfe.common import (
     MARGIN,
     NAME,
-    SOURCE,
     TYPICAL,
     assumptions,
     iterate,
@@ -85,8 +84,8 @@ class GaussianFrankWolfePlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem = f"private Frank-Wolfe, {self.steps} Gaussian gradients ({SOURCE})"
-        return promise(self, Gaussian(self._multiplier), theorem, *assumptions(self.problem))
+        cost = Gaussian(self._multiplier)
+        return promise(self, cost, "frank-wolfe/gaussian", *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:

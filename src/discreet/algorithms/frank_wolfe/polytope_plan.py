@@ -13,7 +13,6 @@ from discreet.accounting import Budget, Event, Guarantee
 from discreet.algorithms.frank_wolfe.common import (
     MARGIN,
     NAME,
-    SOURCE,
     TYPICAL,
     assumptions,
     iterate,
@@ -165,9 +164,8 @@ class FrankWolfePlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        how = "permute-and-flip" if self.pure else "exponential mechanism"
-        theorem = f"private Frank-Wolfe, {self.steps} vertices by {how} ({SOURCE})"
-        return promise(self, self._calibrated[1], theorem, *assumptions(self.problem))
+        cost = self._calibrated[1]
+        return promise(self, cost, "frank-wolfe/polytope", *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:

@@ -221,7 +221,7 @@ class BoltOnPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.noise.event, "bolt-on permutation SGD (Wu et al. 2017)")
+        return promise(self, self.noise.event, "bolt-on")
 
     @property
     def expected_excess(self) -> float:

@@ -136,7 +136,7 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
             delta=self.budget.delta,
             neighbours=self.problem.neighbours,
             event=self.event,
-            theorem="Bassily, Smith, Thakurta 2014, algorithm 1, accounted exactly",
+            theorem="noisy-gradient/bst14",
             assumptions=(*ASSUMED, *self.problem.assumptions),
         )
 

@@ -64,7 +64,7 @@ class HiddenState:
 
     step: float
     multiplier: float
-    theorem: ClassVar[str] = "last iterate of noisy gradient descent (Bok, Su, Altschuler 2024)"
+    theorem: ClassVar[str] = "noisy-gradient/hidden-state"
     assumptions: ClassVar[tuple[str, ...]] = (
         "the loss is convex and as smooth as it declares",
         "nothing but the last iterate is seen: no earlier iterate, log or timing",

@@ -269,8 +269,7 @@ class MirrorDescentPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem = "noisy mirror descent (Talwar, Thakurta, Zhang 2014), exact composition"
-        return promise(self, self.event, theorem)
+        return promise(self, self.event, "mirror-descent")
 
     @cached_property
     def _noise_square(self) -> float:

@@ -257,7 +257,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         theorem = self.sampler.theorem
         assumptions = size_assumed(self.problem)
         if self.budget.delta == 0:
-            theorem = "noisy gradient descent with gamma noise, basic composition"
+            theorem = "noisy-gradient/gamma"
         if self.config.hidden_state:
             theorem = HiddenState.theorem
             assumptions += HiddenState.assumptions

@@ -169,9 +169,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        authors = {"hessian": "Avella-Medina, Bradshaw, Loh 2023"}
-        source = authors.get(self.config.variant, "Ganesh, Haghifam, Steinke, Thakurta 2023")
-        return promise(self, self.event, f"noisy Newton steps ({source}), exact composition")
+        return promise(self, self.event, "noisy-newton")
 
     @property
     def expected_excess(self) -> float:

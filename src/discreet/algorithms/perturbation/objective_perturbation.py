@@ -44,6 +44,7 @@ from discreet.accounting import (
     gamma_scale,
 )
 from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
+from discreet.accounting.theorems import theorems
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.perturbation.correction import Correction
 from discreet.bounds import Array
@@ -87,7 +88,8 @@ MANY_ROWS = 2_000_000
 WORTH_STEPS = 0.5
 """Share of the noise of a run alone that must not be exceeded for Newton steps to follow one."""
 
-APPROXIMATE = "approximate minima perturbation (Iyengar et al. 2019, corrected)"
+APPROXIMATE = "objective-perturbation/approximate-minima"
+STEPS = "objective-perturbation/newton-steps"
 """What lets a certified approximate minimiser stand for the exact one."""
 
 MOST_STRETCH = 2.5
@@ -325,11 +327,12 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
-        theorem = MODES[self.mode].theorem if gaussian else GAMMA_THEOREMS[self.mode]
+        terms = self.problem.terms
+        rule = MODES[self.mode].proof(terms) if gaussian else GAMMA_THEOREMS[self.mode]
         if self.correction is None:
-            return promise(self, self.event, f"{theorem}; {APPROXIMATE}")
-        theorem = f"{theorem}; {APPROXIMATE}; noisy Newton steps, composed"
-        return promise(self, self.event, theorem, *size_assumed(self.problem))
+            return promise(self, self.event, theorems(rule, APPROXIMATE))
+        assumed = size_assumed(self.problem)
+        return promise(self, self.event, theorems(rule, APPROXIMATE, STEPS), *assumed)
 
     @property
     def event(self) -> Event:

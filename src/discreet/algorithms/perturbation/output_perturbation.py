@@ -150,8 +150,7 @@ class OutputPerturbationPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem = "output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)"
-        return promise(self, self.noise.event, theorem)
+        return promise(self, self.noise.event, "output-perturbation")
 
     @property
     def expected_excess(self) -> float:

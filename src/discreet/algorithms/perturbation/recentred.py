@@ -37,6 +37,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.gaussian_profile import least_within
 from discreet.accounting.pld import chain_delta
+from discreet.accounting.theorems import theorems
 from discreet.algorithms.gradient import LineSearch, estimates_logit
 from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
@@ -236,8 +237,8 @@ class RecentredPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        then = "" if self.line_search is None else " with Gaussian sums for the length"
-        theorem = f"{MODES[self.second.mode].theorem}, two runs composed{then}; {APPROXIMATE}"
+        rule = MODES[self.second.mode].proof(self.problem.terms)
+        theorem = theorems("objective-perturbation/two-runs", rule, APPROXIMATE)
         assumed = () if self.line_search is None else size_assumed(self.problem)
         return promise(self, self.event, theorem, *assumed)
 

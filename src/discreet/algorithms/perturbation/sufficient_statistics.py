@@ -177,8 +177,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        theorem = "noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer sums"
-        return promise(self, self.noise.event, theorem)
+        return promise(self, self.noise.event, "sufficient-statistics")
 
     @cached_property
     def spread(self) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting import Approximate, BoundedRange, Budget, Event, Guarantee, Pure
+from discreet.accounting.theorems import theorems
 from discreet.accounting.utility import noise_quantile
 from discreet.algorithms.sampling.density import density, rounding_slack
 from discreet.algorithms.sampling.laws import (
@@ -178,16 +179,16 @@ class ExponentialSamplingPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         epsilon, delta = self.budget.epsilon, self.budget.delta
-        theorem = "exponential mechanism (McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014)"
+        theorem = "exponential-sampling/exact"
         event: Event = BoundedRange(self.eta)
         assumptions: tuple[str, ...] = ()
         if self.config.regularised:
             event = Approximate(epsilon, delta)
-            theorem = "regularised exponential mechanism (Gopi, Lee, Liu 2022)"
+            theorem = "exponential-sampling/regularised"
             assumptions += (CONVEX,)
         elif self.sampler == "grid-walk":
             event = Pure(epsilon)
-            theorem += "; grid walk with a proved step count (after Applegate, Kannan 1991)"
+            theorem = theorems(theorem, "exponential-sampling/grid-walk")
         elif self.sampler == "hit-and-run":
             event = Approximate(epsilon, delta)
             assumptions += (NOT_CERTIFIED,)

@@ -23,6 +23,7 @@ from scipy.special import gammaincc, gammainccinv
 
 from discreet.accounting import BoundedRange, Budget, Composed, Guarantee, Pure
 from discreet.accounting.gamma import output_sensitivity
+from discreet.accounting.theorems import theorems
 from discreet.algorithms.sampling.density import check_convex, density, rounding_slack
 from discreet.algorithms.sampling.exponential_sampling import PRACTICAL
 from discreet.algorithms.sampling.laws import GaussianEnvelope, Region, check_slack, tangent_passes
@@ -217,8 +218,8 @@ class LocalizationPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         event = Composed((Pure(self.halves[0]), BoundedRange(self.halves[1])))
-        theorem = "localization with exponential sampling (Bassily, Smith, Thakurta 2014)"
-        return promise(self, event, theorem)
+        name = "exponential-sampling/localization"
+        return promise(self, event, theorems(name, "exponential-sampling/exact"))
 
     @property
     def expected_excess(self) -> float:

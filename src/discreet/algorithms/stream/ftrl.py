@@ -296,8 +296,7 @@ class FTRLPlan(CalibratedPlan):
             delta=delta,
             neighbours=self.problem.neighbours,
             event=event,
-            theorem="Gaussian noise on lower-triangular sums of adaptive vectors (Denisov et al. "
-            "2022)",
+            theorem="prefix-sums",
             assumptions=(*ASSUMED, ONE_PASS, *self.problem.assumptions),
         )
 

@@ -17,6 +17,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from discreet.accounting import Budget, Composed, Guarantee
+from discreet.accounting.theorems import theorems
 from discreet.algorithms.frank_wolfe import assumptions, rounded_rows
 from discreet.algorithms.perturbation import ObjectivePerturbation
 from discreet.algorithms.support.restriction import Columns, restricted
@@ -204,12 +205,10 @@ class SupportSelectionPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         fit = self.fit.guarantee
-        how = type(self.selector).__name__.lower()
         return promise(
             self,
             Composed((self.selector.event, fit.event)),
-            f"{self.setting.size} features by {how} (Kifer, Smith, Thakurta 2012, corrected), "
-            f"then {fit.theorem}",
+            theorems("support-selection", "composition/fixed", fit.theorem),
             *fit.assumptions,
             *assumptions(self.problem),
             *(
