@@ -1,6 +1,6 @@
 """Algorithms of the literature that discreet does not have, measured before they were left out.
 
-``python benchmarks/not_built.py run`` (a minute) fits logistic regression on 4,000 rows of norm 1 with
+``python benchmarks/not_built.py run`` fits logistic regression on 4,000 rows of norm 1 with
 true weights of norm 5, at epsilon 1, delta 1e-6 and zero-out. It writes ``results/not_built.json``:
 the mean excess per row over that of the minimiser, 10 draws of the noise. Lengths of steps and
 numbers of rounds of the methods that were left out are the best of those tried, chosen with the

@@ -1,6 +1,6 @@
 """Excess on new rows: objective perturbation against phased SGD, made for it.
 
-``python benchmarks/population.py run`` (a minute) fits logistic regression on rows of norm 1 at most
+``python benchmarks/population.py run`` fits logistic regression on rows of norm 1 at most
 with true weights of norm 5, at epsilon 1, delta 1e-6 and zero-out, and writes
 ``results/population.json``: the mean excess on 400,000 new rows over that of the true weights, of
 both methods with the radius 10, of the minimiser without privacy and of weights of zero.
