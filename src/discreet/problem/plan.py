@@ -117,10 +117,8 @@ def calibrate(part: Any) -> None:
 class CalibratedPlan:
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
-    >>> from discreet import Bounds, Budget
     >>> from discreet.algorithms import ObjectivePerturbation
     >>> from discreet.losses import Logistic
-    >>> from discreet.problem import Problem
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
     >>> print(ObjectivePerturbation().plan(problem, Budget(1.0, 1e-6)))  # doctest: +ELLIPSIS
