@@ -2,9 +2,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite coverage test-oldest test-postgres docs-map clean
+.PHONY: demo test lint types suite coverage test-oldest test-postgres docs-map dist clean
 
-demo: $(VENV)/.ready
+demo: $(VENV)/.demo
 	$(BIN)/discreet demo --out demo --force
 
 test: $(VENV)/.ready lint types suite
@@ -23,10 +23,23 @@ coverage: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check pytest-cov
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --cov=discreet --cov-branch --cov-report=term:skip-covered
 
+# What the demo needs; the development environment below includes it.
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[plot]'
+	touch $@
+
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+	touch $(VENV)/.demo $@
+
+# Source distribution and wheel, in dist/; a warning of the build stops it.
+dist: $(VENV)/.demo
+	$(BIN)/pip install --quiet --disable-pip-version-check build twine
+	rm -rf build dist
+	PYTHONWARNINGS=error::DeprecationWarning:setuptools $(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest

@@ -60,18 +60,17 @@ def remember(owner: type, name: str) -> None:
     """Let trials share what does not depend on noise: bounded rows, sums and the optimum."""
     plain, known = getattr(owner, name), {}
 
-    def recall(self: Any, *args: Any) -> Any:
-        key = (repr(self), *(id(a) if hasattr(a, "n_rows") else repr(a) for a in args))
+    def recall(self: Any, *args: Any, **options: Any) -> Any:
+        key = (
+            repr(self),
+            *(id(a) if hasattr(a, "n_rows") else repr(a) for a in args),
+            repr(options),
+        )
         if key not in known:
-            known[key] = plain(self, *args)
+            known[key] = plain(self, *args, **options)
         return known[key]
 
     setattr(owner, name, recall)
-
-
-remember(Problem, "bound")
-remember(Task, "minimiser")
-remember(SecondMoments, "integers")
 
 
 # -- data -----------------------------------------------------------------------------------------
@@ -321,6 +320,8 @@ def methods(setting: Setting, trials: int) -> dict[str, tuple[int, Callable[...,
 
 
 def run(args: argparse.Namespace) -> None:
+    for owner, name in ((Problem, "bound"), (Task, "minimiser"), (SecondMoments, "integers")):
+        remember(owner, name)
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in args.settings or SETTINGS:
         setting = SETTINGS[name](data_directory(args.data))

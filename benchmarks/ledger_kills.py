@@ -1,7 +1,7 @@
 """Kill spending processes at random moments, and let sixteen race: is anything lost or overspent?
 
-    python benchmarks/ledger_kills.py --kills 1000
-    python tests/ledger/server.py python benchmarks/ledger_kills.py --kills 1000 --postgres
+    python benchmarks/ledger_kills.py run --kills 1000
+    python tests/ledger/server.py python benchmarks/ledger_kills.py run --kills 1000 --postgres
 
 Also measures how many reservations a second one process makes.
 """
@@ -25,6 +25,7 @@ from stress import PRICE, check, kill, noted, race, run
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", choices=("run",), help="kill, race and measure")
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--postgres", action="store_true", help="on the server DISCREET_POSTGRES")
     args = parser.parse_args()

@@ -1,6 +1,6 @@
 """Algorithms of the literature that discreet does not have, measured before they were left out.
 
-``python benchmarks/not_built.py`` (a minute) fits logistic regression on 4,000 rows of norm 1 with
+``python benchmarks/not_built.py run`` fits logistic regression on 4,000 rows of norm 1 with
 true weights of norm 5, at epsilon 1, delta 1e-6 and zero-out. It writes ``results/not_built.json``:
 the mean excess per row over that of the minimiser, 10 draws of the noise. Lengths of steps and
 numbers of rounds of the methods that were left out are the best of those tried, chosen with the
@@ -39,6 +39,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
 from newton import minimise  # noqa: E402
+
+from arguments import parser_of  # noqa: E402
 
 N, RADIUS, EPSILON, DELTA, SEEDS = 4000, 10.0, 1.0, 1e-6, 10
 Array = np.ndarray
@@ -129,6 +131,7 @@ def boosting(p: int, failure: float) -> dict[str, float]:
 
 def main() -> None:
     """Measure and write the result."""
+    parser_of(__doc__).parse_args()
     record = {
         "excess per row": {str(p): compare(p) for p in (5, 10, 20)},
         "excess but for a chance of 0.05": {str(p): boosting(p, 0.05) for p in (2, 5, 10)},

@@ -1,6 +1,6 @@
 """Excess on new rows: objective perturbation against phased SGD, made for it.
 
-``python benchmarks/population.py`` (a minute) fits logistic regression on rows of norm 1 at most
+``python benchmarks/population.py run`` fits logistic regression on rows of norm 1 at most
 with true weights of norm 5, at epsilon 1, delta 1e-6 and zero-out, and writes
 ``results/population.json``: the mean excess on 400,000 new rows over that of the true weights, of
 both methods with the radius 10, of the minimiser without privacy and of weights of zero.
@@ -20,12 +20,14 @@ sys.path.insert(0, str(HERE / "peers"))
 from newton import minimise  # noqa: E402
 from phased_sgd import calibrate, fit  # noqa: E402
 
+from arguments import parser_of  # noqa: E402
 from discreet.accounting import Budget  # noqa: E402
-from discreet.algorithms import ObjectivePerturbation, Problem  # noqa: E402
+from discreet.algorithms import ObjectivePerturbation  # noqa: E402
 from discreet.bounds import Bounds  # noqa: E402
 from discreet.data import ArraySource  # noqa: E402
 from discreet.losses import Logistic  # noqa: E402
 from discreet.noise import Seeded  # noqa: E402
+from discreet.problem import Problem  # noqa: E402
 
 EPSILON, DELTA, RADIUS, SEEDS = 1.0, 1e-6, 10.0, 8
 CASES = ((10_000, 10), (10_000, 50), (50_000, 100))
@@ -42,6 +44,7 @@ def draw(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def main() -> None:
     """Measure and write the result."""
+    parser_of(__doc__).parse_args()
     table = []
     for n, p in CASES:
         fresh, _, w = draw(400_000, p, 1)

@@ -11,7 +11,7 @@ import pytest
 from discreet.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#([\w-]+))?\)")
 
@@ -58,7 +58,7 @@ def test_page_does_what_it_shows(page, people, capsys):
                     assert main(command[1:]) == 0, capsys.readouterr().err
                     capsys.readouterr()
                 else:
-                    assert command[0] in ("make", "pip")
+                    assert Path(command[0]).name in ("make", "pip", "pytest", "python")
 
 
 def test_pages_have_blocks_to_run():

@@ -81,7 +81,7 @@ def test_picture_that_cannot_be_drawn_is_refused_before_the_data_is_read(
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = run(f"{EASY} {spell}")
     assert code == 1
-    assert ("discreet[plot]" if spell.endswith("png") else "--plot must end in") in err
+    assert ("pip install 'matplotlib" if spell.endswith("png") else "--plot must end in") in err
     assert "reading" not in err
 
 

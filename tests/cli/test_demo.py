@@ -40,7 +40,7 @@ def test_demo_without_matplotlib_says_so_and_goes_on(folder, run, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     code, out, err = run("demo --epsilon 1 --fits 1 --seed 1")
     assert code == 0
-    assert "discreet[plot]" in err
+    assert "pip install 'matplotlib" in err
     assert "Written to demo: model.json" in out
 
 

@@ -1,5 +1,6 @@
 """What is written: never over what is read, and only where it can be written."""
 
+import json
 import os
 import subprocess
 import sys
@@ -137,32 +138,48 @@ def test_devices_are_written_to_and_not_replaced():
     assert not null.is_file()
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (f"{FIT} --out new.json", ""),
+LEFT = """
+import json, os, runpy, sys
+import discreet.cli.main, discreet.estimators, discreet.report
+codes = []
+for number, line in enumerate(sys.argv[1:]):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    child = os.fork()
+    if not child:
+        os.dup2(theirs, 1)
+        os.dup2(os.open(f"said-{number}", os.O_CREAT | os.O_WRONLY), 2)
+        sys.argv = ["discreet", *line.split()]
+        runpy.run_module("discreet", run_name="__main__")  # ends the process as it ends its own
+    os.close(theirs)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(json.dumps(codes))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_reader_that_left_takes_no_more_than_what_was_for_it(fitted):
+    """One process imports the package; each line runs to its end in a fork of it."""
+    lines = [
+        (f"{FIT} --out 0.json", ""),
         ("card model.json", ""),
         ("plan --rows 99 --features 2 --epsilon 1 --row-norm 1", ""),
         (f"{FIT} --out /dev/stdout", "/dev/stdout may not have been written, and the budget is"),
-        (f"{FIT} --out new.json --card /dev/stdout", "the model is in new.json, and the budget is"),
+        (f"{FIT} --out 4.json --card /dev/stdout", "the model is in 4.json, and the budget is"),
         ("predict model.json data.csv --out /dev/stdout", "the command did not finish"),
-    ],
-)
-def test_a_reader_that_left_takes_no_more_than_what_was_for_it(fitted, line, said):
-    ours, theirs = os.pipe()
-    os.close(ours)
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "discreet", *line.split()],
-        stdout=theirs,
-        stderr=subprocess.PIPE,
+        [sys.executable, "-c", LEFT, *(line for line, _ in lines)],
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
+        check=True,
     )
-    os.close(theirs)
-    assert done.returncode == bool(said)
-    assert done.stderr.startswith(f"discreet: nobody reads the output: {said}" if said else "")
-    assert done.stderr.count("\n") == bool(said)
-    assert (fitted / "new.json").exists() == ("new.json" in line)
+    assert json.loads(done.stdout) == [int(bool(said)) for _, said in lines]
+    for number, (line, said) in enumerate(lines):
+        told = (fitted / f"said-{number}").read_text()
+        assert told.startswith(f"discreet: nobody reads the output: {said}" if said else "")
+        assert told.count("\n") == bool(said)
+        assert (fitted / f"{number}.json").exists() == (f"{number}.json" in line)
 
 
 def test_failed_predictions_leave_what_was_there(fitted, run, rows):

@@ -9,6 +9,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -202,13 +203,18 @@ EDITS = {
 }
 
 
+@cache
+def written() -> str:
+    return json.dumps(fitted(PrivateLogisticRegression).to_dict())
+
+
 @pytest.mark.parametrize("signed", [False, True], ids=["old checksum", "new checksum"])
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_file_is_refused(edit: str, signed: bool, tmp_path: Path) -> None:
-    content = copy.deepcopy(fitted(PrivateLogisticRegression).to_dict())
     path = tmp_path / "model.json"
-    path.write_text(json.dumps(content))
+    path.write_text(written())
     load(path)
+    content = json.loads(written())
     EDITS[edit](content)
     with contextlib.suppress(ValueError):  # a number that is not finite has no checksum
         content = seal(content) if signed else content

@@ -67,8 +67,8 @@ def sphere(scale, step, dim, n, seed):
 
 def test_sphere_of_one_dimension_is_laplace():
     law = cell_law(TAILS["laplace"], 1.5, 1.0, 4)
-    assert fit(cells(sphere(1.5, 1.0, 1, 8_000, 5), 1.0, 4), law) > ALARM
-    assert fit(cells(sphere(0.75, 1.0, 1, 8_000, 5), 1.0, 4), law) < 1e-20
+    assert fit(cells(sphere(1.5, 1.0, 1, 4_000, 5), 1.0, 4), law) > ALARM
+    assert fit(cells(sphere(0.75, 1.0, 1, 4_000, 5), 1.0, 4), law) < 1e-20
 
 
 def test_sphere_cells_in_the_plane():

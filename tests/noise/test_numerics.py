@@ -13,7 +13,7 @@ from discreet.bounds import Array
 from discreet.data.rounding_errors import slope_error
 from discreet.losses import Logistic
 from discreet.noise.rounded_draws import REL, normal, tail_bits
-from discreet.problem import ASSUMED, NUMERICS
+from discreet.problem.problem import ASSUMED, NUMERICS
 
 RNG = np.random.default_rng(0)
 UNIFORM = np.concatenate([RNG.uniform(size=2000), 10.0 ** RNG.uniform(-19, 0, 2000)])

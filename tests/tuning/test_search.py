@@ -261,7 +261,7 @@ def test_regressors_are_searched(metric):
     estimator = PrivateHuberRegressor(bounds=Bounds(features=(-1, 1), label=(-2, 2)))
     tries = {"tries": "geometric", "expected_tries": 3.0}
     search = PrivateSearch(
-        estimator, {"alpha": [1.0, 50.0]}, scoring=metric, verbose=False, **tries
+        estimator, {"alpha": [1.0, 50.0]}, scoring=metric, random_state=0, verbose=False, **tries
     )
     assert search.fit(X, X[:, 0]).guarantee_.epsilon == 1.0
     assert not is_classifier(search)

@@ -21,7 +21,7 @@ def pyarrow() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise DiscreetError(
-            "Parquet and Arrow files need pyarrow. Install it with: pip install 'discreet[parquet]'"
+            "Parquet and Arrow files need pyarrow. Install it with: pip install 'pyarrow>=17'"
         ) from None
     return pyarrow
 

@@ -217,6 +217,7 @@ def _psycopg() -> Any:
         import psycopg
     except ImportError:
         raise Incompatible(
-            "Ledgers in PostgreSQL need psycopg. Install it: pip install 'discreet[postgres]'."
+            "Ledgers in PostgreSQL need psycopg. Install it with: "
+            "pip install 'psycopg[binary]>=3.1'"
         ) from None
     return psycopg

@@ -98,7 +98,7 @@ def new_figure() -> Any:
     except ImportError:
         raise DiscreetError(
             "matplotlib is not installed, so no picture can be drawn. Install it with: "
-            "pip install 'discreet[plot]'"
+            "pip install 'matplotlib>=3.9'"
         ) from None
     # A Figure of its own needs no display and leaves pyplot's global state alone.
     return Figure(figsize=(7.2, 4.4), layout="constrained")

@@ -12,11 +12,11 @@ from scipy.special import expit
 
 from discreet.accounting import Budget, Gaussian
 from discreet.algorithms import ObjectivePerturbation
-from discreet.defaults import recommend
 from discreet.algorithms.perturbation.correction import Correction
 from discreet.algorithms.perturbation.objective_perturbation import ObjectivePerturbationPlan
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.data import ArraySource, Rows
+from discreet.defaults import recommend
 from discreet.losses import Huber, Logistic, Softmax
 from discreet.noise import Seeded
 from discreet.problem import Problem

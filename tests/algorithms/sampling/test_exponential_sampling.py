@@ -96,7 +96,7 @@ def worst_ratio(plan: object, records: list[tuple[float, float]], n: int, neighb
     pool = [*records, blank]
     for rows in itertools.combinations_with_replacement(range(len(pool)), n):
         X = np.array([[pool[i][0]] for i in rows])
-        laws[rows] = log_law(plan, X, np.array([pool[i][1] for i in rows]))
+        laws[rows] = log_law(plan, X, np.array([pool[i][1] for i in rows]), bits=4)
     worst = 0.0
     for rows, law in laws.items():
         for spot, new in itertools.product(range(n), range(len(pool))):
