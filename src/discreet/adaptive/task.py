@@ -14,9 +14,12 @@ from discreet.checks import integer, positive
 from discreet.data import Rows, gamma
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import (
+    Absolute,
+    Hinge,
     Huber,
     HuberisedHinge,
     Logistic,
+    Quantile,
     SmoothedQuantile,
     Squared,
 )
@@ -25,7 +28,16 @@ from discreet.regularizers import Zero
 from discreet.sets import AllSpace, L2Ball
 from discreet.solvers.minimize import minimise
 
-_LOSSES = (Squared, Logistic, HuberisedHinge, Huber, SmoothedQuantile)
+_LOSSES = (
+    Squared,
+    Logistic,
+    HuberisedHinge,
+    Huber,
+    SmoothedQuantile,
+    Hinge,
+    Absolute,
+    Quantile,
+)
 _LOGISTIC = float(lambertw(math.exp(-1.0)).real)  # sup of -m f'(m) for the logistic loss
 
 
@@ -40,7 +52,7 @@ class Task:
     Parameters
     ----------
     problem
-        With a smooth loss of one output, and no penalty or constraint.
+        With a loss of one output, and no penalty or constraint.
     strength
         Ridge strength on the sum scale.
     row_l1
@@ -75,7 +87,7 @@ class Task:
         if not isinstance(problem.loss, _LOSSES):
             known = ", ".join(loss.name for loss in _LOSSES)
             raise Incompatible(
-                f"Accuracy targets need a smooth loss of one output that is never negative; "
+                f"Accuracy targets need a loss of one output that is never negative; "
                 f"{problem.loss.name!r} is not known to be one. Known are {known}."
             )
         if not (isinstance(problem.regularizer, Zero) and isinstance(problem.constraint, AllSpace)):
@@ -146,6 +158,12 @@ class Task:
         return self.problem.loss.regularity(label=label, reach=self.radius * norm).smoothness
 
     @property
+    def jump(self) -> float | None:
+        """How much the slope of one row's loss jumps at its corner, if it has one."""
+        form = self.problem.loss.corner(np.array([-1.0, 1.0]))
+        return None if form is None else self.weight * float((form[2] - form[1]).max())
+
+    @property
     def rounding(self) -> float:
         """Bound on the floating-point error of a sum of losses over the rows."""
         top = self.weight * self.loss_range[1]
@@ -162,7 +180,7 @@ class Task:
         return ridge + min(value, self.most * self.weight * self.loss_range[1])
 
     def minimiser(self, rows: Rows, tolerance: float) -> Array:
-        """Return a point of the ball whose gradient is certified to that tolerance."""
+        """Return a point of the ball that is certified to that tolerance."""
         # Without the ball where the minimum is known to lie in it: that is faster.
         secret = self.problem.neighbours == "add-remove"
         return minimise(

@@ -9,6 +9,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS, NoisyGradient, OutputPerturbation
 from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
 from discreet.checks import one_of
+from discreet.defaults.rounded_corners import rounded_corners
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 from discreet.problem import Algorithm, Plan, Problem
 
@@ -37,6 +38,9 @@ Columns that exclude each other, as one-hot ones do, can make it minutes.
 
 
 def _auto(settings: dict[str, float | None], problem: Problem, budget: Budget) -> Plan:
+    rounded = rounded_corners(problem, budget, **settings) if budget.delta == 0.0 else None
+    if rounded is not None:
+        return rounded
     plans: list[Plan] = []
     refusals: list[Exception] = []
     for name in AUTO:

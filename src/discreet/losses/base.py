@@ -161,6 +161,22 @@ class Loss(ABC):
         """
         return None
 
+    def corner(self, y: Array) -> tuple[Array, Array, Array] | None:
+        """Return ``(k, low, high)`` such that the loss is ``max(low (z - k), high (z - k))``.
+
+        Minimisers of such losses with a ridge are certified by their dual, see
+        :mod:`discreet.solvers.corner_certificate`. None, the default, says that there is no
+        such form.
+        """
+        return None
+
+    def rounded(self, width: float) -> tuple[Loss, float] | None:
+        """Return a smooth loss and the factor by which it is this one with its corner rounded.
+
+        A smaller ``width`` rounds less and bends more. None, the default, says that there is none.
+        """
+        return None
+
     def slope_inverse(self, level: Array, y: Array) -> Array:
         """Return a point where the slope of a scalar loss crosses ``level``.
 
