@@ -66,11 +66,16 @@ def exact_gap(objective: CornerObjective, w: Array, s: Array) -> Fraction:
         for part in (objective.place, objective.low, objective.high)
     )
     strength = Fraction(objective.strength)
-    t = [sum(a * b for a, b in zip(x, weights)) - k for x, k in zip(X, place)]
-    primal = sum(max(a * r, b * r) for a, b, r in zip(low, high, t))
+    t = [
+        sum(a * b for a, b in zip(x, weights, strict=True)) - k
+        for x, k in zip(X, place, strict=True)
+    ]
+    primal = sum(max(a * r, b * r) for a, b, r in zip(low, high, t, strict=True))
     primal += strength * sum(a * a for a in weights) / 2
-    v = [sum(a * x[j] for a, x in zip(dual, X)) for j in range(len(weights))]
-    below = -sum(a * k for a, k in zip(dual, place)) - sum(a * a for a in v) / (2 * strength)
+    v = [sum(a * x[j] for a, x in zip(dual, X, strict=True)) for j in range(len(weights))]
+    below = -sum(a * k for a, k in zip(dual, place, strict=True)) - sum(a * a for a in v) / (
+        2 * strength
+    )
     return Fraction(primal - below)
 
 
@@ -193,7 +198,9 @@ def test_residuals_are_within_their_errors() -> None:
     X, w = rng.normal(size=(300, 6)), rng.normal(size=6)
     place = X @ w  # all that is left is rounding
     found, error = residuals(Rows(X, place), w, place)
-    coarse = [sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x, w)) for x in X]
+    coarse = [
+        sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x, w, strict=True)) for x in X
+    ]
     for i, exact in enumerate(coarse):
         left = exact - Fraction(float(place[i]))
         assert abs(left - Fraction(float(found[i]))) <= Fraction(float(error[i]))
@@ -269,9 +276,8 @@ def test_refusals() -> None:
         minimise(rows, Hinge(), linear=zero, strength=0.0, tolerance=1e-4)
     with pytest.raises(NotCertified):
         minimise(rows, Hinge(), linear=zero, strength=1.0, tolerance=1e-16)
+    points, median = Rows(np.ones((3, 1)), np.zeros((3, 2))), EuclideanDistance(dim=2)
     with pytest.raises(Incompatible, match="where its corner is"):
-        points = Rows(np.ones((3, 1)), np.zeros((3, 2)))
-        median = EuclideanDistance(dim=2)
         minimise(points, median, linear=np.zeros((1, 2)), strength=1.0, tolerance=1e-4)
 
 

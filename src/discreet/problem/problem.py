@@ -265,7 +265,9 @@ def corner_refusal(
     >>> corner_refusal(Hinge(), Ridge(strength=1.0), AllSpace(), 5)
     """
     if loss.corner(np.ones(1)) is None:
-        return f"It needs a smooth loss, or one that says where its corner is; {loss.name!r} is none."
+        return (
+            f"It needs a smooth loss, or one that says where its corner is; {loss.name!r} is none."
+        )
     if not isinstance(regularizer.kernel, Zero):
         return f"Beside a loss with corners, such as {loss.name!r}, it takes a ridge penalty only."
     if not isinstance(constraint, AllSpace | L2Ball):
