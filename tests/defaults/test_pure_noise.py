@@ -50,7 +50,8 @@ def test_the_plan_says_which_noise_and_why() -> None:
     )
     assert isinstance(plan, PureNoise)
     facts = plan.facts()
-    assert "stands alone" in facts["noise is pure"] and "gamma noise scale" in facts
+    assert "stands alone" in facts["noise is pure"]
+    assert "gamma noise scale" in facts
     assert plan.expected_excess < plan.gaussian
     assert "delta = 0" in str(plan)
     rows = ArraySource(np.zeros((20_000, 6)), np.zeros(20_000, dtype=int))
@@ -76,7 +77,8 @@ def test_methods_of_many_steps_and_bounds_unknown_keep_gaussian_noise() -> None:
     unknown = with_least_noise(
         lambda part: OutputPerturbation(strength=9.0).plan(secret, part), budget, alone=True
     )
-    assert unknown.expected_excess == math.inf and unknown.guarantee.delta == 1e-6
+    assert unknown.expected_excess == math.inf
+    assert unknown.guarantee.delta == 1e-6
 
 
 def test_where_no_pure_plan_exists_the_usual_one_stays() -> None:

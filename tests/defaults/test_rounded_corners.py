@@ -89,11 +89,12 @@ def test_auto_rounds_under_pure_privacy_and_names_the_better_worst_case() -> Non
     assert isinstance(plan, RoundedCorners)
     assert plan.algorithm == "objective-perturbation"
     assert plan.facts()["better in the worst case"].startswith("localization, 4.")
-    assert plan.guarantee.epsilon == 1.0 and plan.guarantee.delta == 0.0
+    assert (plan.guarantee.epsilon, plan.guarantee.delta) == (1.0, 0.0)
     assert "rounds the corner of  " in str(plan)
     # Strength given beside the problem is a ridge that was asked for.
     given = choose("auto", problem(strength=0.0), Budget(1.0), strength=200.0)
-    assert isinstance(given, RoundedCorners) and given.width == plan.width
+    assert isinstance(given, RoundedCorners)
+    assert given.width == plan.width
 
 
 def test_nothing_is_rounded_without_a_corner_or_a_ridge() -> None:
@@ -132,7 +133,8 @@ def test_on_corners_localization_is_better_as_its_bound_says() -> None:
     instance = corner(n_rows=16_000, n_features=2)
     plan = choose("auto", instance.problem, Budget(1.0))
     assert isinstance(plan, RoundedCorners)
-    assert plan.worst is not None and plan.worst < plan.expected_excess
+    assert plan.worst is not None
+    assert plan.worst < plan.expected_excess
     near = choose("localization", instance.problem, Budget(1.0))
     auto, local = (
         np.mean([instance.excess(p.run(instance.rows, Seeded(i)).weights) for i in range(4)])

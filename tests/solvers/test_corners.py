@@ -138,6 +138,19 @@ def test_the_gap_is_rigorous_where_it_is_all_rounding(loss: Loss) -> None:
         assert 0 <= exact_gap(objective, w, s) <= Fraction(gap)
 
 
+def test_the_gap_covers_the_rounding_of_residuals_that_are_hardly_any() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        X, s = rng.normal(size=(2, 9)), rng.uniform(-0.5, 0.5, 2)
+        rows = Rows(X, np.zeros(2))
+        w, _ = CornerObjective.of(rows, Absolute(), 1.0).certified(s)
+        # Corners a few units of rounding away, too far for the second look.
+        near = Rows(X, X @ w + 1e-15 * rng.uniform(5, 20, 2) * np.linalg.norm(X, axis=1))
+        objective = CornerObjective.of(near, Absolute(), 1.0)
+        again, gap = objective.certified(s)
+        assert 0 < exact_gap(objective, again, s) <= Fraction(gap) < Fraction(1e-11)
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("radius", [0.3, 5.0])
 def test_in_a_ball_no_point_is_better(loss: Loss, radius: float) -> None:

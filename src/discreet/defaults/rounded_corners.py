@@ -98,7 +98,7 @@ class RoundedCorners(CalibratedPlan):
         """Public numbers of the plan."""
         facts = {
             **self.each.facts(),
-            "rounds the corner of": self.asked.loss,
+            "rounds the corner of": self.asked.loss.name,
             "width": self.width,
             "expected excess (sum) <=": self.expected_excess,
         }

@@ -15,13 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from discreet.bounds import Array
 from discreet.solvers.corner_certificate import CornerObjective
 from discreet.solvers.objective import failed, norm
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 STEPS = 100
 """Steps after which the method gives up."""
@@ -128,7 +132,7 @@ def _start(o: CornerObjective, s: Array) -> _State:
     return _State(w, s, np.maximum(t, 0.0) + wide, np.maximum(-t, 0.0) + wide)
 
 
-def _step(o: CornerObjective, state: _State, live: Array, mean: float) -> _State | None:
+def _step(o: CornerObjective, state: _State, live: Mask, mean: float) -> _State | None:
     """Take one step of predictor and corrector; None where digits have run out."""
     up, down = o.high - state.s, state.s - o.low
     inverse = np.where(live, 1.0 / (state.above / up + state.below / down), 0.0)
@@ -180,7 +184,7 @@ def _ratios(room: Array, move: Array) -> float:
     return float((-room[out] / move[out]).min(initial=math.inf))
 
 
-def _finished(o: CornerObjective, state: _State, live: Array) -> Array | None:
+def _finished(o: CornerObjective, state: _State, live: Mask) -> Array | None:
     """Return the dual point with rows off their corners at their bounds, and the rest solved."""
     top = live & (o.high - state.s <= state.above)
     bottom = live & ~top & (state.s - o.low <= state.below)
@@ -189,7 +193,7 @@ def _finished(o: CornerObjective, state: _State, live: Array) -> Array | None:
     if len(on) > 3 * o.rows.dimension:
         return None
     if len(on):
-        X = np.concatenate([_dense(o, i) for i in on])
+        X = np.concatenate([_dense(o, int(i)) for i in on])
         w = -o.combined(s) / o.strength
         # The rows on corners move the weights onto them: X (w - X' d / strength) = place.
         d = np.linalg.lstsq(X @ X.T / o.strength, X @ w - o.place[on], rcond=None)[0]
