@@ -12,6 +12,8 @@ import scipy.sparse as sp
 
 from discreet.bounds import Array
 from discreet.data import Rows
+from discreet.data.norms import shorten
+from discreet.data.reread import Reread
 from discreet.data.residuals import residuals
 from discreet.errors import Incompatible, InvalidParameter, NotCertified
 from discreet.losses import Absolute, EuclideanDistance, Hinge, Loss, Quantile
@@ -292,6 +294,31 @@ def test_refusals() -> None:
     points, median = Rows(np.ones((3, 1)), np.zeros((3, 2))), EuclideanDistance(dim=2)
     with pytest.raises(Incompatible, match="where its corner is"):
         minimise(points, median, linear=np.zeros((1, 2)), strength=1.0, tolerance=1e-4)
+
+
+def test_rows_that_are_read_again_have_the_same_minimiser() -> None:
+    rows = instance(Hinge(), 400, 3, 7)
+    again = Reread(2.0 * rows.X, lambda given, blank: shorten(given, 0.9), 3, limit=0.9)
+    again.learn(slice(0, 400), np.ones(400))
+    plain = 2.0 * rows.X
+    norms = shorten(plain, 0.9)
+    again.kept[:] = plain[: len(again.kept)]
+    found, known = (
+        solve_corners(CornerObjective.of(given, Hinge(), 2.0), 1e-5)
+        for given in (Rows(again, rows.y, norms=norms * (1 + 1e-14)), Rows(plain, rows.y))
+    )
+    np.testing.assert_allclose(found, known, atol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
+def test_numbers_out_of_range_certify_nothing_and_print_nothing(
+    wrong: float, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = instance(Absolute(), 40, 3, 7)
+    rows.X[3] = wrong
+    with pytest.raises(NotCertified):
+        solve_corners(CornerObjective.of(rows, Absolute(), 2.0), 1e-5)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_ridge_given_as_a_penalty_counts() -> None:

@@ -28,7 +28,7 @@ def residuals(rows: Rows, w: Array, place: Array) -> tuple[Array, Array]:
     >>> from discreet.data import Rows
     >>> rows = Rows(np.array([[0.1, 0.2], [1.0, 0.0]]), np.zeros(2))
     >>> found, error = residuals(rows, np.array([1.0, 1.0]), np.array([0.3, 0.0]))
-    >>> bool(abs(found[0] - 2.0**-54) <= error[0] < 1e-30)
+    >>> bool(abs(found[0] - 2.0**-55) <= error[0] < 1e-30)
     True
     """
     size = float(np.linalg.norm(w))

@@ -196,7 +196,13 @@ def _finished(o: CornerObjective, state: _State, live: Mask) -> Array | None:
         X = np.concatenate([_dense(o, int(i)) for i in on])
         w = -o.combined(s) / o.strength
         # The rows on corners move the weights onto them: X (w - X' d / strength) = place.
-        d = np.linalg.lstsq(X @ X.T / o.strength, X @ w - o.place[on], rcond=None)[0]
+        matrix, off = X @ X.T / o.strength, X @ w - o.place[on]
+        if not (np.isfinite(matrix).all() and np.isfinite(off).all()):
+            return None
+        try:
+            d = np.linalg.lstsq(matrix, off, rcond=None)[0]
+        except LinAlgError:
+            return None
         s[on] = np.clip(s[on] + d, o.low[on], o.high[on])
     return s
 
