@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.data.reread import Reread
 from discreet.data.residuals import residuals
 from discreet.errors import Incompatible, InvalidParameter, NotCertified
 from discreet.losses import Absolute, EuclideanDistance, Hinge, Loss, Quantile
+from discreet.losses.base import Regularity
 from discreet.regularizers import L1, Ridge
 from discreet.sets import Box, L2Ball
 from discreet.solvers.corner_certificate import CornerObjective
@@ -273,6 +275,19 @@ def test_minimisers_of_neighbours_are_as_close_as_the_theorem_says(loss: Loss) -
         abs(float(loss.slope(np.zeros(1), np.ones(1))[0])) / 4.0, rel=1e-4
     )
     assert most > 0.2
+
+
+class Gentle(Hinge):
+    """A loss that declares half of the slope that its inherited corner has."""
+
+    def regularity(self, *, label: float, reach: float) -> Regularity:
+        return replace(super().regularity(label=label, reach=reach), lipschitz=0.5)
+
+
+def test_no_slope_exceeds_the_one_that_noise_is_scaled_to() -> None:
+    alone = Rows(np.array([[1.0, 0.0]]), np.array([1.0]))
+    moved = solve_corners(CornerObjective.of(alone, Gentle(), 4.0), 1e-4)
+    assert np.linalg.norm(moved) <= (0.5 + 1e-4) / 4.0
 
 
 def test_refusals() -> None:

@@ -72,6 +72,9 @@ class CornerObjective:
         form = loss.corner(rows.y)
         assert form is not None
         place, low, high = form
+        # privacy: noise is scaled to the slope that the loss declares, whatever its corner says
+        most = loss.regularity(label=math.inf, reach=math.inf).lipschitz
+        low, high = np.clip(low, -most, most), np.clip(high, -most, most)
         return cls(rows, place, rows.weight * low, rows.weight * high, strength, radius)
 
     def combined(self, s: Array) -> Array:
