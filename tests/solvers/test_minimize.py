@@ -377,7 +377,7 @@ def test_a_diverging_problem_fails_instead_of_looping():
 
 def test_refusals():
     rows, linear = make(Logistic())
-    with pytest.raises(Incompatible, match="not smooth"):
+    with pytest.raises(Incompatible, match="for smooth losses"):
         minimise(rows, Hinge(), linear=linear, strength=1.0, tolerance=1e-8)
     with pytest.raises(InvalidParameter, match="shape"):
         minimise(rows, Logistic(), linear=np.zeros(3), strength=1.0, tolerance=1e-8)

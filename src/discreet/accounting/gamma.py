@@ -160,7 +160,8 @@ def output_sensitivity(
     strength
         Strong convexity of the sum objective that holds without data.
     tolerance
-        Certified norm of the subgradient at the returned point; 0 if exact.
+        Certified distance of the returned point from the minimiser times ``strength``, such
+        as the norm of a subgradient there; 0 if exact.
     neighbours
         The relation to protect.
 

@@ -6,6 +6,8 @@ ridge objective, per row.
 * Noise ``b`` on an unconstrained minimiser: ``J(w* + b) - J(w*) <= b'Hb/2``
   with ``H`` the largest curvature, of which only the trace is known; its
   quantile is that of :func:`~discreet.adaptive.noise_quantiles.form_quantile`.
+* For losses with corners, whose slopes jump by ``J``: ``J(w* + b) - J(w*) <= n J R ||b|| +
+  strength ||b||^2 / 2``, since at ``w*`` slopes and ridge cancel.
 * Noise ``B, b`` on second moments: the minimiser ``w`` of the noisy objective
   over a ball that holds the true one has ``J(w) - min J <= ||Bw - b||^2 / (2
   strength)``, also when the noisy matrix is indefinite.
@@ -20,6 +22,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from scipy.special import gammainccinv
+
 from discreet.accounting import Budget, Guarantee, epsilon_at
 from discreet.accounting import events as event
 from discreet.adaptive.noise_quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
@@ -29,6 +33,7 @@ from discreet.algorithms import OutputPerturbation, SufficientStatistics
 from discreet.algorithms.perturbation import SecondMoments
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, positive
 from discreet.data import Source
+from discreet.errors import Incompatible
 from discreet.mechanisms.release_noise import Kind
 from discreet.noise import Randomness
 from discreet.problem import Plan, checked
@@ -113,6 +118,8 @@ class OneShot:
 
     def _theory(self) -> float:
         task, p = self.task, self.task.problem.dimension
+        if task.jump is not None:
+            raise Incompatible("The published inversion is for smooth losses. Use rule='tight'.")
         norm = task.problem.row_norm * math.sqrt(task.weight)
         scaled = task.strength / (task.n * norm**2)
         if self._squared:
@@ -125,6 +132,13 @@ class OneShot:
         task = self.task
         plan = OutputPerturbation(strength=task.strength).plan(task.problem, Budget(1.0))
         norm = task.problem.row_norm * math.sqrt(task.weight)
+        if task.jump is not None:
+            room = self._cornered(plan.tolerance)
+            if not room > 0.0:
+                return math.inf
+            if self.delta > 0:
+                return epsilon_at(event.Gaussian(room / plan.sensitivity), self.delta)
+            return plan.sensitivity / room
         quantile = form_quantile(
             "gaussian" if self.delta > 0 else "gamma",
             task.problem.dimension,
@@ -137,6 +151,22 @@ class OneShot:
         if self.delta > 0:
             return epsilon_at(event.Gaussian(room / plan.sensitivity), self.delta)
         return plan.sensitivity / room
+
+    def _cornered(self, tolerance: float) -> float:
+        """Return the scale of noise of which ``slope r + strength r^2 / 2 <= n target`` is sure.
+
+        ``r`` is the norm of the noise plus how far the computed minimiser may be off.
+        """
+        task, p = self.task, self.task.problem.dimension
+        assert task.jump is not None
+        slope = task.most * task.jump * task.problem.row_norm
+        allowed = 2.0 * task.n * self.target
+        r = allowed / (slope + math.sqrt(slope**2 + task.strength * allowed))
+        if self.delta > 0:
+            quantile = math.sqrt(2.0 * gammainccinv(p / 2, self.failure))
+        else:
+            quantile = float(gammainccinv(p, self.failure))
+        return (r - tolerance / task.strength) / quantile
 
     def _covariance(self, room: float) -> float:
         """Invert the bound for noise on second moments."""

@@ -31,7 +31,7 @@ from discreet.checks import one_of
 from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.noise import Grid, Randomness
-from discreet.problem import solver_error
+from discreet.problem import planned_tolerance
 from discreet.solvers.trust_region import trust_region
 
 Noise = Literal["laplace", "gamma", "brownian"]
@@ -166,13 +166,14 @@ class StatisticsPath(Path):
 class OutputPath(Path):
     """Models that are the minimiser plus shrinking noise, projected (OutputNR).
 
-    The task has any smooth loss.
+    The task has any loss.
     """
 
     @cached_property
     def tolerance(self) -> float:
-        """Largest gradient at the computed minimiser."""
-        return max(1e-6 * self.task.lipschitz, 4 * solver_error(self.task.problem))
+        """Certified distance from the minimiser, times the strength."""
+        task = self.task
+        return planned_tolerance(task.problem, task.strength, lipschitz=task.lipschitz)
 
     @cached_property
     def sensitivity(self) -> float:

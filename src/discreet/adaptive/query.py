@@ -14,7 +14,7 @@ from discreet.bounds import Array
 from discreet.checks import one_of, positive
 from discreet.data import Rows
 from discreet.errors import Incompatible
-from discreet.problem import solver_error
+from discreet.problem import planned_tolerance
 
 SIZE_KNOWN = "there are no more rows than the declared largest number"
 
@@ -50,9 +50,9 @@ class Query:
 
     @cached_property
     def tolerance(self) -> float:
-        """Largest gradient at the computed optimum."""
+        """Certified distance from the optimum, times the strength."""
         task = self.task
-        return max(1e-6 * task.lipschitz, 4 * solver_error(task.problem))
+        return planned_tolerance(task.problem, task.strength, lipschitz=task.lipschitz)
 
     @property
     def solver_gap(self) -> float:

@@ -29,7 +29,7 @@ class Task:
     Parameters
     ----------
     problem
-        With a smooth loss of one output, and no penalty or constraint.
+        With a loss of one output, and no penalty or constraint.
     strength
         Ridge strength on the sum scale.
     row_l1
@@ -65,7 +65,7 @@ class Task:
         if not _is_known(problem.loss):
             known = ", ".join(loss.name for loss in LOSSES.own if _is_known(loss))
             raise Incompatible(
-                f"Accuracy targets need a smooth loss of one output that is never negative; "
+                f"Accuracy targets need a loss of one output that is never negative; "
                 f"{problem.loss.name!r} is not known to be one. Known are {known}."
             )
         if not (problem.regularizer.zero and problem.constraint.whole_space):
@@ -137,6 +137,12 @@ class Task:
         return self.problem.loss.regularity(label=label, reach=self.radius * norm).smoothness
 
     @property
+    def jump(self) -> float | None:
+        """How much the slope of one row's loss jumps at its corner, if it has one."""
+        form = self.problem.loss.corner(np.array([-1.0, 1.0]))
+        return None if form is None else self.weight * float((form[2] - form[1]).max())
+
+    @property
     def rounding(self) -> float:
         """Bound on the floating-point error of a sum of losses over the rows."""
         top = self.weight * self.loss_range[1]
@@ -153,7 +159,7 @@ class Task:
         return ridge + min(value, self.most * self.weight * self.loss_range[1])
 
     def minimiser(self, rows: Rows, tolerance: float) -> Array:
-        """Return a point of the ball whose gradient is certified to that tolerance."""
+        """Return a point of the ball that is certified to that tolerance."""
         # Without the ball where the minimum is known to lie in it: that is faster.
         secret = self.problem.neighbours == "add-remove"
         return minimise(
@@ -173,5 +179,8 @@ def _is_known(loss: Loss) -> bool:
         labels
         and loss.proved_convex
         and loss.nonnegative
-        and math.isfinite(loss.regularity(label=1.0, reach=1.0).smoothness)
+        and (
+            math.isfinite(loss.regularity(label=1.0, reach=1.0).smoothness)
+            or loss.corner(np.ones(1)) is not None
+        )
     )

@@ -33,6 +33,7 @@ from discreet.defaults.constants import (
     WORK_SOFTMAX,
 )
 from discreet.defaults.early_stopping import early_stopped
+from discreet.defaults.rounded_corners import has_corner, rounded_corners
 from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
 from discreet.losses import Logistic
 from discreet.mechanisms.batches import rows_of_a_step
@@ -135,6 +136,18 @@ class CappedPerturbation(Rule):
         return plan if plan.scale <= NOISE_SAVED * plain.scale else None
 
 
+class RoundedCorner(Rule):
+    """Objective perturbation of a loss with its corner rounded, under pure privacy."""
+
+    why = "a rounded corner lets the curvature of the data damp the noise"
+
+    def applies(self, case: Case) -> bool:
+        return case.budget.delta == 0.0 and has_corner(case.problem)
+
+    def plan(self, case: Case) -> Plan | None:
+        return rounded_corners(case.problem, case.budget, **case.asked.parameters)
+
+
 class SoftmaxDescent(Rule):
     """Noisy descent with momentum for softmax regression.
 
@@ -211,7 +224,8 @@ class SmallestBound(Rule):
         plans: list[Plan] = []
         refusals: list[Exception] = []
         for kind in (ObjectivePerturbation, NoisyGradient, OutputPerturbation):
-            if kind is OutputPerturbation and not refusals:
+            # At corners its bound is the smaller one, but descent is better on ordinary data.
+            if kind is OutputPerturbation and (has_corner(case.problem) or not refusals):
                 continue
             try:
                 plans.append(_comparable(case, kind))
@@ -251,6 +265,7 @@ RULES: tuple[Rule, ...] = (
     ManyRows(),
     TwoRuns(),
     CappedPerturbation(),
+    RoundedCorner(),
     SoftmaxDescent(),
     RegressionDescent(),
     SmallestBound(),

@@ -94,7 +94,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     ----------
     estimator
         A private ridge or logistic regression, or another private linear model
-        with a smooth loss and two classes or real labels. Its bounds,
+        with two classes or real labels. Its bounds,
         neighbours, intercept, strength and ``delta`` are used; its epsilon is
         not. Without a strength of its own 0.005 per row is used, times the squared
         row norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights

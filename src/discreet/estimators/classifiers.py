@@ -71,7 +71,8 @@ class PrivateLinearSVC(_Classifier):
 {_PARAMETERS}
     loss
         ``"huberised-hinge"``, or ``"hinge"`` with its corner, for which
-        ``"auto"`` takes noisy gradient steps.
+        ``"auto"`` takes noisy gradient steps or, with a strength and ``delta=0``,
+        rounds the corner by a public width.
     width
         Half the width of the rounded corner.{FITTED}
 

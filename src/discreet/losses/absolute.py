@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
+from discreet.losses.pinball import SmoothedQuantile
 from discreet.losses.scalar import ScalarSlope
 
 
@@ -56,3 +57,9 @@ class Absolute(Loss):
 
     def slope_inverse(self, level: Array, y: Array) -> Array:
         return crossing(level, -1.0, 1.0, y)
+
+    def corner(self, y: Array) -> tuple[Array, Array, Array]:
+        return y, np.full_like(y, -1.0), np.ones_like(y)
+
+    def rounded(self, width: float) -> tuple[Loss, float]:
+        return SmoothedQuantile(quantile=0.5, width=width), 2.0

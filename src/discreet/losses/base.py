@@ -134,6 +134,8 @@ class Loss(Part):
         "smoothed",
         "at_zero",
         "bend",
+        "corner",
+        "rounded",
         "slope_inverse",
         "scalar_slope",
         "bare_slope",
@@ -261,6 +263,22 @@ class Loss(Part):
         """Return bounds on the curvature everywhere within ``slack`` of ``z``, of a scalar loss.
 
         Certificates of long weights rest on them. None, the default, leaves them to the smoothness.
+        """
+        return None
+
+    def corner(self, y: Array) -> tuple[Array, Array, Array] | None:
+        """Return ``(k, low, high)`` such that the loss is ``max(low (z - k), high (z - k))``.
+
+        Minimisers of such losses with a ridge are certified by their dual, see
+        :mod:`discreet.solvers.corner_certificate`. None, the default, says that there is no
+        such form.
+        """
+        return None
+
+    def rounded(self, width: float) -> tuple[Loss, float] | None:
+        """Return a smooth loss and the factor by which it is this one with its corner rounded.
+
+        A smaller ``width`` rounds less and bends more. None, the default, says that there is none.
         """
         return None
 

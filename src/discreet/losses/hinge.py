@@ -28,7 +28,7 @@ class Hinge(Loss):
     """The hinge loss ``max(0, 1 - y z)``: slope between 0 and ``-y``, not smooth.
 
     Objective perturbation needs curvature bounds and refuses it; use
-    :class:`HuberisedHinge` there.
+    :class:`HuberisedHinge` there. Output perturbation and localization accept it.
 
     References
     ----------
@@ -63,6 +63,12 @@ class Hinge(Loss):
 
     def slope_inverse(self, level: Array, y: Array) -> Array:
         return y * crossing(y * level, -1.0, 0.0, np.ones_like(y))
+
+    def corner(self, y: Array) -> tuple[Array, Array, Array]:
+        return y, np.minimum(-y, 0.0), np.maximum(-y, 0.0)  # at y, since labels are -1 and 1
+
+    def rounded(self, width: float) -> tuple[Loss, float]:
+        return HuberisedHinge(width=width), 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,6 +70,12 @@ class Quantile(Loss):
     def slope_inverse(self, level: Array, y: Array) -> Array:
         return crossing(level, -self.quantile, 1.0 - self.quantile, y)
 
+    def corner(self, y: Array) -> tuple[Array, Array, Array]:
+        return y, np.full_like(y, -self.quantile), np.full_like(y, 1.0 - self.quantile)
+
+    def rounded(self, width: float) -> tuple[Loss, float]:
+        return SmoothedQuantile(quantile=self.quantile, width=width), 1.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothedQuantile(Loss):

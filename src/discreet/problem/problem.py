@@ -17,9 +17,9 @@ import numpy as np
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import mean_squared_noise
-from discreet.bounds import NEIGHBOURS, Bounds, Neighbours, rows_apart
+from discreet.bounds import NEIGHBOURS, Bounds, Neighbours, rows_apart, unit_roundoff
 from discreet.checks import nonnegative, one_of, positive, row_count, weight_count
-from discreet.data import Bounding, Rows, Source, certificate_error
+from discreet.data import Bounding, Rows, Source, certificate_error, gamma
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
 from discreet.regularizers import Regularizer, Zero, combined_prox
@@ -53,6 +53,9 @@ DROWNED_ROWS = 1.0
 
 There all rows together, were they to pull one way, pull less than noise does.
 """
+
+MOST_CORNERED = 2000
+"""Weights up to which minimisers of losses with corners are found."""
 
 NOMINAL_ROWS = 1_000_000
 """Size assumed for rounding errors where the true size is secret and none is declared."""
@@ -239,14 +242,44 @@ class Problem:
         return self.bounding.apply(source, narrow=narrow, reread=reread)
 
 
-def check_solvable(problem: Problem, algorithm: str) -> None:
-    """Refuse a problem whose minimiser cannot be certified, with the reason."""
+def check_solvable(problem: Problem, algorithm: str, *, corners: bool = False) -> None:
+    """Refuse a problem whose minimiser cannot be certified, with the reason.
+
+    With ``corners`` it is enough that the minimiser is close: no subgradient has to be small.
+    """
+    loss = problem.loss
     if not math.isfinite(problem.terms.smoothness):
-        raise Incompatible(
-            f"{algorithm} needs a smooth loss to certify its minimiser; {problem.loss.name!r} "
-            f"has corners. {instead_of(problem.loss)}"
-        )
+        if not corners:
+            raise Incompatible(
+                f"{algorithm} needs a smooth loss to certify its minimiser; {loss.name!r} "
+                f"has corners. {instead_of(loss)}"
+            )
+        reason = corner_refusal(loss, problem.regularizer, problem.constraint, problem.dimension)
+        if reason is not None:
+            raise Incompatible(f"{algorithm}: {reason} {instead_of(loss)}")
+        return
     combined_prox(problem.regularizer, problem.constraint)
+
+
+def corner_refusal(
+    loss: Loss, regularizer: Regularizer, constraint: ConvexSet, dimension: int
+) -> str | None:
+    """Return why the minimiser of a loss with corners cannot be certified, or None.
+
+    >>> from discreet.losses import Hinge
+    >>> corner_refusal(Hinge(), Ridge(strength=1.0), AllSpace(), 5)
+    """
+    if loss.corner(np.ones(1)) is None:
+        return (
+            f"It needs a smooth loss, or one that says where its corner is; {loss.name!r} is none."
+        )
+    if not regularizer.kernel.zero:
+        return f"Beside a loss with corners, such as {loss.name!r}, it takes a ridge penalty only."
+    if not (constraint.whole_space or constraint.norm == "l2"):
+        return f"Beside a loss with corners, such as {loss.name!r}, it takes no set but an l2 ball."
+    if dimension > MOST_CORNERED:
+        return f"With a loss with corners it takes at most {MOST_CORNERED} weights."
+    return None
 
 
 def instead_of(loss: Loss) -> str:
@@ -291,6 +324,35 @@ def solver_error(problem: Problem, norm_guess: float = 0.0) -> float:
         weight=problem.bounds.weight,
         proximal=not plain,
     )
+
+
+def planned_tolerance(
+    problem: Problem, strength: float, norm_guess: float = 0.0, *, lipschitz: float | None = None
+) -> float:
+    """Return the tolerance of a minimiser to which noise is added, from public values.
+
+    It is small beside the gradient of one row, and as large as it takes to be certified. A
+    certificate at corners is the root of rounding errors, so it is coarser there.
+    """
+    lipschitz = problem.terms.lipschitz if lipschitz is None else lipschitz
+    label = problem.bounding.label_bound
+    if math.isfinite(problem.loss.regularity(label=label, reach=1.0).smoothness):
+        return max(1e-6 * lipschitz, 4 * solver_error(problem, norm_guess))
+    form = problem.loss.corner(np.array([-1.0, 1.0]))
+    assert form is not None
+    jump = problem.bounds.weight * float((form[2] - form[1]).max())
+    norm, p = problem.row_norm, problem.dimension
+    length = max(norm_guess_of(problem, None), norm_guess)
+    each = jump * (gamma(p + 4) * norm * length + 4.0 * unit_roundoff() * label)
+    radius, n = problem.constraint.radius(p), problem.n_rows or NOMINAL_ROWS
+    ball = 40 * (p + 4) * unit_roundoff() * n * lipschitz * radius if radius < math.inf else 0.0
+
+    def least(cornered: float) -> float:
+        return max(1e-4 * lipschitz, 4.0 * math.sqrt(2.0 * strength * (cornered * each + ball)))
+
+    # All rows may lie on corners. Where that would cost noise, as many as can by chance.
+    whole = least(n)
+    return whole if whole <= 1e-2 * lipschitz else least(20 * p)
 
 
 def rows_against_noise(problem: Problem, budget: Budget) -> float:

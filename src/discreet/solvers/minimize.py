@@ -6,6 +6,9 @@ a subgradient there has norm at most ``tolerance``, all rounding errors
 included. By strong convexity the exact minimiser is then within ``tolerance /
 strength``, which is what approximate minima perturbation rests on.
 
+Losses with corners have no small subgradient to show. For those that declare their corner, and
+a ridge, the dual proves the same distance from the exact minimiser.
+
 Solvers are ordinary floating point, not random, and print nothing. How they
 find the point does not matter to privacy; only the certificate does.
 """
@@ -21,8 +24,11 @@ from discreet.checks import nonnegative, positive
 from discreet.data import Rows
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Loss
+from discreet.problem import corner_refusal
 from discreet.regularizers import Regularizer, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet
+from discreet.solvers.corner_certificate import CornerObjective
+from discreet.solvers.interior_point import solve_corners
 from discreet.solvers.newton import solve_smooth
 from discreet.solvers.objective import Objective, failed
 from discreet.solvers.proximal import solve_composite
@@ -44,13 +50,15 @@ def minimise(
     Parameters
     ----------
     rows, loss
-        Bounded rows and the loss of one of them; it has to be smooth.
+        Bounded rows and the loss of one of them; it has to be smooth or to declare its
+        corner.
     linear
         The linear term, shaped like the weights.
     strength
         Strength of the ridge term, beside the ridge part of ``regularizer``.
     tolerance
-        Largest norm of the certified subgradient, on the scale of the sum.
+        Largest norm of the certified subgradient, on the scale of the sum; for losses with
+        corners, largest distance from the minimiser times the total strength.
     regularizer, constraint
         Penalty and set; none by default.
     linear_error
@@ -61,7 +69,9 @@ def minimise(
     -------
     Array
         A point at which a subgradient of the objective, with the ideal linear
-        term, has norm at most ``tolerance`` in real arithmetic.
+        term, has norm at most ``tolerance`` in real arithmetic. Of any loss, a point within
+        ``tolerance`` over the total strength of the minimiser, whose objective is at most
+        ``tolerance^2 / (2 strength)`` above the minimum.
 
     Examples
     --------
@@ -73,11 +83,6 @@ def minimise(
     shape = (rows.dimension,) if loss.outputs == 1 else (rows.dimension, loss.outputs)
     if linear.shape != shape:
         raise InvalidParameter(f"linear must have shape {shape}. Got {linear.shape} instead.")
-    if not math.isfinite(loss.regularity(label=math.inf, reach=1.0).smoothness):
-        raise Incompatible(
-            f"{loss.name} is not smooth, so its minimiser cannot be certified. Use its smoothed "
-            "form, such as huberised-hinge, huber or smoothed-quantile."
-        )
     room = positive("tolerance", tolerance) - nonnegative("linear_error", linear_error)
     room *= 1.0 - 4.0 * unit_roundoff()
     if not room > 0.0:
@@ -86,6 +91,17 @@ def minimise(
     domain = constraint or AllSpace()
     kernel = penalty.kernel
     ridge = nonnegative("strength", strength) + penalty.strong_convexity
+    if not math.isfinite(loss.regularity(label=math.inf, reach=1.0).smoothness):
+        reason = corner_refusal(loss, penalty, domain, rows.dimension)
+        if reason is not None:
+            raise Incompatible(reason)
+        # privacy: what random linear terms rest on is a small subgradient, which there is none of
+        if linear.any() or linear_error > 0.0:
+            raise Incompatible("A linear term is for smooth losses; this one has corners.")
+        radius = domain.radius(rows.dimension)
+        return solve_corners(
+            CornerObjective.of(rows, loss, positive("strength", ridge), radius), room
+        )
     objective = Objective(rows, loss, np.asarray(linear, dtype=np.float64), ridge)
     if kernel.zero and domain.whole_space:
         return solve_smooth(objective, room)

@@ -163,8 +163,8 @@ def test_auto_turns_to_sampling_only_where_the_rest_refuses() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(Incompatible, match="smooth loss"):
-        Localization().plan(problem(loss=Hinge()), Budget(1.0))
+    with pytest.raises(Incompatible, match="no set but an l2 ball"):
+        Localization().plan(problem(loss=Hinge(), constraint=Box()), Budget(1.0))
     with pytest.raises(MissingBound, match="n_rows"):
         Localization().plan(problem(neighbours="add-remove", n_rows=None), Budget(1.0))
     with pytest.raises(Incompatible, match="does not pay"):

@@ -10,7 +10,8 @@ Theorem (Chaudhuri, Monteleoni, Sarwate 2011). If the objective is
 replace-one. A computed point certified to ``tolerance`` adds
 ``2 tolerance / strength``.
 
-The loss needs no smoothness for privacy; the certified solver needs it.
+The loss needs no smoothness: the minimiser is certified by a small gradient or,
+at corners, by the dual.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from discreet.problem import (
     check_solvable,
     checked,
     norm_guess_of,
+    planned_tolerance,
     promise,
     sealed,
-    solver_error,
 )
 from discreet.solvers.minimize import minimise
 
@@ -77,7 +78,7 @@ class OutputPerturbation:
 
     def plan(self, problem: Problem, budget: Budget) -> OutputPerturbationPlan:
         """Calibrate a run from public values."""
-        check_solvable(problem, self.name)
+        check_solvable(problem, self.name, corners=True)
         guess = norm_guess_of(problem, self.norm_guess)
         kind = default_kind(budget) if self.noise is None else self.noise
         if self.strength is None:
@@ -123,10 +124,8 @@ class OutputPerturbationPlan(CalibratedPlan):
 
     @cached_property
     def tolerance(self) -> float:
-        """Largest norm of the certified subgradient."""
-        return max(
-            1e-6 * self.problem.terms.lipschitz, 4 * solver_error(self.problem, self.norm_guess)
-        )
+        """Certified distance from the minimiser, times the strength."""
+        return planned_tolerance(self.problem, self.strength, self.norm_guess)
 
     @cached_property
     def sensitivity(self) -> float:

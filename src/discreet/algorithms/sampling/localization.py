@@ -42,9 +42,9 @@ from discreet.problem import (
     check_solvable,
     checked,
     norm_guess_of,
+    planned_tolerance,
     promise,
     sealed,
-    solver_error,
 )
 from discreet.solvers.minimize import minimise
 
@@ -87,7 +87,7 @@ class Localization:
 
     def plan(self, problem: Problem, budget: Budget) -> LocalizationPlan:
         """Calibrate a run from public values."""
-        check_solvable(problem, self.name)
+        check_solvable(problem, self.name, corners=True)
         check_convex(problem, self.trust_loss)
         if problem.dimension > PRACTICAL:
             raise Incompatible(
@@ -145,8 +145,8 @@ class LocalizationPlan(CalibratedPlan):
 
     @cached_property
     def tolerance(self) -> float:
-        """Largest norm of the certified subgradient, fixed before the data is read."""
-        return max(1e-6 * self._lipschitz, 4 * solver_error(self.problem, self.norm_guess))
+        """Certified distance from the minimiser times the strength, fixed before the data."""
+        return planned_tolerance(self.problem, self.strength, self.norm_guess)
 
     @cached_property
     def noise(self) -> ReleaseNoise:
