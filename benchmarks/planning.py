@@ -7,11 +7,11 @@ No plan is made twice, for noise that was calibrated is remembered.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 
 import discreet
+from arguments import parser_of
 from discreet.bounds import NEIGHBOURS, Bounds
 
 BUDGETS = ((0.1, 1e-6), (1.0, 1e-6), (8.0, 1e-6), (1.0, 0.0))
@@ -40,10 +40,11 @@ def seconds(name: str, neighbours: str, budget: tuple[float, float], n_rows: int
 
 def main() -> None:
     """Print the slowest plans."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--slowest", type=int, default=20, help="how many plans to print")
     shown = parser.parse_args().slowest
     names = [n for n in sorted(discreet.__all__) if n.startswith("Private")]
+    names.remove("PrivateSearch")  # it wraps another
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,13 +13,14 @@ from discreet import Bounds, Budget, PrivateRidge, audit
 from discreet.accounting import Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.algorithms import ObjectivePerturbation, OutputPerturbation
 from discreet.auditing import Pair, worst_pair
+from discreet.auditing.statistic import is_plan
 from discreet.bounds import NEIGHBOURS
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import Absolute, Huber, Logistic, Quantile
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Randomness
-from discreet.problem import Plan, Problem
+from discreet.problem import Problem
 from discreet.problem import Release as Released
 
 
@@ -67,7 +68,7 @@ class Sum:
 
 
 def test_an_algorithm_of_ones_own_is_a_plan() -> None:
-    assert isinstance(Sum(Budget(1.0, 1e-6)), Plan)
+    assert is_plan(Sum(Budget(1.0, 1e-6)))
 
 
 @pytest.mark.parametrize("neighbours", list(NEIGHBOURS))

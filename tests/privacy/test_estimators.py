@@ -81,7 +81,7 @@ def made(name: str, relation: str, epsilon: float, algorithm: str, size: int) ->
         "n_rows": size if relation == "add-remove" else None,
         "fit_intercept": False,
         "release_last": True,
-        "target": 0.45,
+        "max_error": 0.45,
     }
     kind = getattr(room, name)
     known = signature(kind).parameters

@@ -30,5 +30,5 @@ def test_scores_must_match_epsilons(tmp_path):
 
 def test_absent_matplotlib_is_explained(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(DiscreetError, match=r"pip install 'discreet\[plot\]'"):
+    with pytest.raises(DiscreetError, match=r"pip install 'matplotlib>=3.9'"):
         accuracy_plot(tmp_path / "a.png", **ARGUMENTS)

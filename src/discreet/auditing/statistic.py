@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,8 +46,8 @@ def attack_on(subject: Any, n_features: int | None, n_rows: int | None, pair: An
 
 def planned(subject: Any, n_features: int | None, n_rows: int | None) -> Plan:
     """Return the plan itself, or that of an estimator for data of such a size."""
-    if isinstance(subject, Plan):
-        return subject
+    if is_plan(subject):
+        return cast(Plan, subject)
     if not hasattr(subject, "fit"):
         raise InvalidParameter(
             "audit takes a plan, which has problem, guarantee and run, or an estimator. Got "
@@ -61,12 +61,17 @@ def planned(subject: Any, n_features: int | None, n_rows: int | None) -> Plan:
             + "."
         )
     plan = subject.plan(n_features, n_rows)
-    if not isinstance(plan, Plan):
+    if not is_plan(plan):
         raise Incompatible(
             f"The plan of {type(subject).__name__} is not the plan of one release. Pass "
             "pair=((X, y), (X2, y2)), two neighbouring tables."
         )
-    return plan
+    return cast(Plan, plan)
+
+
+def is_plan(subject: Any) -> bool:
+    """Return whether something has what an audit asks of a plan."""
+    return all(hasattr(subject, name) for name in ("problem", "guarantee", "run"))
 
 
 def _on_plan(plan: Plan, pair: Any) -> Attack:

@@ -174,5 +174,5 @@ def _zstandard(file: BinaryIO) -> Any:
     except ImportError:
         raise DiscreetError(
             "Files packed by zstandard need the package zstandard, or Python 3.14. Install it "
-            "with: pip install zstandard. Or unpack the file first."
+            "with: pip install 'zstandard>=0.22'. Or unpack the file first."
         ) from None

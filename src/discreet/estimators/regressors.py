@@ -189,5 +189,6 @@ class PrivatePoissonRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegr
 
     def predict(self, X: Any) -> Array:
         """Return the expected count of every row."""
+        scores = self._scores(X)
         limit = self._trusted(self.bounds_)
-        return np.exp(np.clip(self._scores(X), -limit, limit))
+        return np.exp(np.clip(scores, -limit, limit))

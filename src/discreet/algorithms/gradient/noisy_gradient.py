@@ -176,6 +176,10 @@ class NoisyGradient:
 class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     """A calibrated run of noisy gradient descent."""
 
+    def __post_init__(self) -> None:
+        _ = self.hidden  # what it refuses is said first
+        super().__post_init__()
+
     @cached_property
     def line_search(self) -> LineSearch | None:
         """How the length of the weights is fitted, if that is asked for."""
