@@ -57,8 +57,8 @@ def test_the_width_is_twice_the_least_that_keeps_the_ridge(strength: float, widt
     assert narrower.facts()["strength"] > strength
 
 
-def test_where_no_width_keeps_the_ridge_it_is_the_widest() -> None:
-    assert rounded(problem(strength=5.0), Budget(0.1)).width == 0.5
+def test_where_no_width_keeps_the_ridge_nothing_is_rounded() -> None:
+    assert rounded_corners(problem(strength=5.0), Budget(0.1)) is None
     assert rounded(problem(strength=30.0), Budget(0.2)).width == 0.25
 
 

@@ -27,7 +27,7 @@ from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked
 from discreet.regularizers import Ridge
 
-NARROWEST, MIDDLE, WIDEST = 1e-6, 0.25, 0.5
+NARROWEST, WIDEST = 1e-6, 0.25
 """Widths that are tried, in units of the largest label: 1 for classes."""
 
 BISECTIONS = 30
@@ -135,8 +135,8 @@ def rounded_corners(
 ) -> RoundedCorners | None:
     """Return the plan that rounds the corner of a loss with a ridge, or None.
 
-    None where the loss has no corner to round, no ridge was asked for, or objective
-    perturbation does not apply.
+    None where the loss has no corner to round, no ridge was asked for or one so faint that
+    privacy needs more, or objective perturbation does not apply.
 
     Parameters
     ----------
@@ -177,6 +177,8 @@ def rounded_corners(
 
     try:
         width = _width(keeps)
+        if width is None:  # a ridge so faint decides nothing
+            return None
         plan, factor = planned(width)
     except DiscreetError:
         return None
@@ -184,17 +186,17 @@ def rounded_corners(
     return replace(found, worst=_localized(problem, budget, asked, norm_guess, found))
 
 
-def _width(keeps: Any) -> float:
-    """Return twice the least width that keeps the ridge, within the range of sense."""
+def _width(keeps: Any) -> float | None:
+    """Return twice the least width that keeps the ridge, or None if no width does."""
     if keeps(NARROWEST):
         return 2.0 * NARROWEST
-    if not keeps(MIDDLE):
-        return WIDEST
-    low, high = math.log(NARROWEST), math.log(MIDDLE)
+    if not keeps(WIDEST):
+        return None
+    low, high = math.log(NARROWEST), math.log(WIDEST)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if keeps(math.exp(middle)) else (middle, high)
-    return min(2.0 * math.exp(high), MIDDLE)
+    return min(2.0 * math.exp(high), WIDEST)
 
 
 def _localized(

@@ -267,6 +267,7 @@ def corner_refusal(
     """Return why the minimiser of a loss with corners cannot be certified, or None.
 
     >>> from discreet.losses import Hinge
+    >>> from discreet.regularizers import Ridge
     >>> corner_refusal(Hinge(), Ridge(strength=1.0), AllSpace(), 5)
     """
     if loss.corner(np.ones(1)) is None:
