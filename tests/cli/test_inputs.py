@@ -99,7 +99,7 @@ def test_what_is_needed_for_zstandard_is_said(tmp_path, monkeypatch):
     path.write_bytes(b"\x28\xb5\x2f\xfd rest")
     for name in ("compression", "zstandard"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(DiscreetError, match="pip install 'zstandard>=0.22'"):
+    with pytest.raises(DiscreetError, match=r"pip install 'zstandard>=0\.22'"):
         read(path)
 
 
