@@ -83,7 +83,7 @@ RUN_SHARE = 0.1
 """Share of the budget of the run where Newton steps follow it."""
 
 MANY_ROWS = 2_000_000
-"""Rows from which on Newton steps may follow; with fewer, only long weights round so much."""
+"""Rows from which on Newton steps may follow; with a million they are level with two runs."""
 
 WORTH_STEPS = 0.5
 """Share of the noise of a run alone that must not be exceeded for Newton steps to follow one."""
