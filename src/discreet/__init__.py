@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
+    from discreet.data import memory_limit, watching
     from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -87,6 +88,8 @@ __all__ = [
     "evaluate",
     "load",
     "make_private_scorer",
+    "memory_limit",
+    "watching",
 ]
 
 _HOMES = {
@@ -110,6 +113,8 @@ _HOMES = {
     "Uncounted": "errors",
     "WeakBudget": "errors",
     "audit": "auditing",
+    "memory_limit": "data",
+    "watching": "data",
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from discreet.bounds import Bounds
 from discreet.data.missing import missing_labels
-from discreet.errors import InvalidData
+from discreet.errors import InvalidData, MissingBound
 from discreet.estimators.base import warn_of_classes
 from discreet.estimators.claims import LABELS_PUBLIC
 from discreet.estimators.reading import check_labels
@@ -27,13 +28,22 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     bounds
         Where classes may be declared.
     y
-        Labels.
+        Labels; None if they are not in memory, and a map of them is wanted.
 
     Examples
     --------
     >>> read_classes("Model", Bounds(classes=("yes", "no", "never")), ["yes", "no"])
     (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1], dtype=int8), ())
     """
+    if y is None:
+        if bounds.classes is None:
+            raise MissingBound(
+                f"{owner}: labels that are not in memory need declared classes. Pass "
+                "bounds=Bounds(classes=...).",
+                parameter="bounds",
+            )
+        known = np.unique(np.asarray(bounds.classes))
+        return known, partial(class_numbers, known, declared="the declared bounds.classes"), ()
     lost = missing_labels(y)
     # Beside a missing label all are held as objects; without it they have a type again.
     there = np.array(np.asarray(y)[~lost].tolist()) if lost.any() else y

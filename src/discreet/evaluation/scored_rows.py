@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.persistence import Seedless
 from discreet.estimators.reading import read_rows
+from discreet.estimators.streamed import streamed
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.released_sums import Mask, cells, centred, moments, spread_moments
 
@@ -27,6 +29,29 @@ _UNSCORED = (
     "Pass rows as those it was fitted to."
 )
 _LENGTHS = "X and y must have one entry per row each, and as many as each other."
+
+
+def parts_of(model: Any, X: Any, y: Any) -> tuple[int, Iterator[tuple[Any, Any, Any]]]:
+    """Return the number of rows, and parts of them: what scores each, rows and labels."""
+    own = isinstance(model, Seedless)
+    schema = getattr(model, "schema", None) if own else None
+    names = getattr(model, "feature_names_in_", None)
+    target = getattr(model, "target", None) if own else None
+    found = streamed(X, y, schema=schema, target=target, named=names, blank=True)
+    if found is None:
+        try:
+            n_rows = len(y)
+        except TypeError:
+            raise InvalidData(_LENGTHS) from None
+        return n_rows, iter([(model, X, y)])
+    if found.target is None:
+        raise InvalidData("y must be the name of the labels' column.")
+    scorer = copy.copy(model)
+    # Parts are encoded already: their columns are in order and carry no names to compare.
+    vars(scorer).pop("feature_names_in_", None)
+    if schema is not None:
+        scorer.set_params(schema=None, target=None, bounds=model.bounds_)
+    return found.n_rows, ((scorer, raw.X, raw.y) for raw in found.source().blocks())
 
 
 def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, Mask]:
