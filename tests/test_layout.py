@@ -19,6 +19,7 @@ ROOMS = (
     "bounds",
     "parts",
     "files",
+    "looks",
     "schema",
     "accounting",
     "ledger",
