@@ -399,11 +399,13 @@ def test_files_beyond_memory_are_read_part_by_part(folder, run, rows, monkeypatc
     monkeypatch.setattr(stream, "PACE", 0.0)
     code, _, err = run(fit + " --memory 4KB --spill .")
     assert code == 0
-    assert "fitting, part by part" in err and "100 of 300 rows, about" in err
+    assert "fitting, part by part" in err
+    assert "100 of 300 rows, about" in err
     np.testing.assert_array_equal(load("model.json").coef_, there.coef_)
     assert sorted(p.name for p in folder.iterdir() if p.suffix == ".parquet") == [
         "0.parquet",
         "1.parquet",
     ]
     code, _, err = run(fit + " --memory lots")
-    assert code != 0 and "such as '2GB'" in err
+    assert code != 0
+    assert "such as '2GB'" in err

@@ -51,7 +51,8 @@ def test_a_spill_file_has_no_name_and_keeps_what_was_written(tmp_path: object) -
     with memory_limit("20MB", str(tmp_path)):
         room = Room(10**12)
         array = room.empty((1000, 100))
-    assert room.spilled and os.listdir(str(tmp_path)) == []
+    assert room.spilled
+    assert os.listdir(str(tmp_path)) == []
     array[:] = np.arange(100_000).reshape(1000, 100)
     resident = Resident(array[3:])
     assert resident.spilled
@@ -65,13 +66,15 @@ def test_pages_of_others_are_never_let_go(tmp_path: object) -> None:
     copied[:] = 7.0  # letting go of these pages would undo it
     resident = Resident(given, copied, np.zeros(3))
     resident.touched(10**18)
-    assert not resident.spilled and (copied == 7.0).all()
+    assert not resident.spilled
+    assert (copied == 7.0).all()
 
 
 def test_a_full_disk_is_an_error_that_tells_no_number(tmp_path: object) -> None:
     with memory_limit("20MB", str(tmp_path)), pytest.raises(DiscreetError) as error:
         Room(10**18).empty(2**55, np.float64)
-    assert "no room" in str(error.value) and not any(c.isdigit() for c in str(error.value))
+    assert "no room" in str(error.value)
+    assert not any(c.isdigit() for c in str(error.value))
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
@@ -83,10 +86,12 @@ def test_spilled_rows_are_the_same_to_the_last_bit(
     there = BOUNDING.apply(source, **options)
     request.getfixturevalue("tiny")
     spilled = BOUNDING.apply(source, **options)
-    assert spilled.resident.spilled and not there.resident.spilled
+    assert spilled.resident.spilled
+    assert not there.resident.spilled
     for name in ("y", "weight", "norms"):
         assert np.array_equal(getattr(there, name), getattr(spilled, name))
-    assert np.array_equal(there.X[0 : len(X)], spilled.X) and there.X.dtype == spilled.X.dtype
+    assert np.array_equal(there.X[0 : len(X)], spilled.X)
+    assert there.X.dtype == spilled.X.dtype
     w = np.linspace(-1, 1, 6)
     assert there.objective(Logistic(), w)[0] == spilled.objective(Logistic(), w)[0]
     for method in ("gradient", "hessian"):
@@ -95,7 +100,8 @@ def test_spilled_rows_are_the_same_to_the_last_bit(
         )
     assert np.array_equal(there.take(slice(None, None, 7)).X, spilled.take(slice(None, None, 7)).X)
     a, b = there.certified_gradient(Logistic(), w), spilled.certified_gradient(Logistic(), w)
-    assert np.array_equal(a[0], b[0]) and a[1] == b[1]
+    assert np.array_equal(a[0], b[0])
+    assert a[1] == b[1]
     if not options.get("reread"):
         index = np.arange(0, len(X), 3)
         for rows in (slice(None), index):

@@ -42,15 +42,19 @@ def test_files_folders_lists_and_data_sets_hold_the_same_rows(tmp_path: Path) ->
     files = [str(folder / "0.parquet"), folder / "1.parquet"]
     for given in (folder, str(folder), files, dataset):
         tables = tables_of(given)
-        assert tables is not None and tables.count() == 4 and values(tables) == [1, 2, 3, 4]
+        assert tables is not None
+        assert tables.count() == 4
+        assert values(tables) == [1, 2, 3, 4]
         assert values(tables) == [1, 2, 3, 4], "and again"
         assert tables.types == {"age": "float", "size": "int16", "name": "string"}
-        assert tables.short(["age", "size"]) and not tables.numeric(["name"])
+        assert tables.short(["age", "size"])
+        assert not tables.numeric(["name"])
 
 
 def test_an_arrow_stream_is_read_anew_by_a_function_and_refused_as_itself() -> None:
     tables = tables_of(lambda: TABLE.to_reader(max_chunksize=3))
-    assert tables is not None and tables.count() == 4
+    assert tables is not None
+    assert tables.count() == 4
     assert values(tables) == values(tables) == [1, 2, 3, 4]
     with pytest.raises(InvalidData, match="read once"):
         tables_of(TABLE.to_reader())
@@ -83,8 +87,10 @@ def test_files_that_are_none_are_refused_and_not_quoted(tmp_path: Path) -> None:
 
 def test_numbers_become_rows_with_missing_ones_marked() -> None:
     rows = numbers_of(TABLE, ["size", "age"], np.float32)
-    assert rows.dtype == np.float32 and np.isnan(rows[2, 1])
-    assert rows[:, 0].tolist() == [1, 2, 3, 4] and rows[[0, 1, 3], 1].tolist() == [30, 40, 50]
+    assert rows.dtype == np.float32
+    assert np.isnan(rows[2, 1])
+    assert rows[:, 0].tolist() == [1, 2, 3, 4]
+    assert rows[[0, 1, 3], 1].tolist() == [30, 40, 50]
 
 
 def test_a_collection_of_dask_is_read_chunk_by_chunk() -> None:
@@ -92,7 +98,9 @@ def test_a_collection_of_dask_is_read_chunk_by_chunk() -> None:
     dd = pytest.importorskip("dask.dataframe")
     X = np.arange(20.0).reshape(10, 2)
     tables = tables_of(da.from_array(X, chunks=(3, 1)), da.from_array(X[:, 0], chunks=4))
-    assert tables is not None and tables.count() == 10 and not tables.named
+    assert tables is not None
+    assert tables.count() == 10
+    assert not tables.named
     parts = list(tables.read(["x1", "y"]))
     assert np.array_equal(np.concatenate([p["x1"] for p in parts]), X[:, 1])
     assert np.array_equal(np.concatenate([p["y"] for p in parts]), X[:, 0])
@@ -100,7 +108,8 @@ def test_a_collection_of_dask_is_read_chunk_by_chunk() -> None:
         tables_of(da.from_array(X), X[:, 0])
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=3)
     tables = tables_of(frame[["a"]], frame["b"])
-    assert tables is not None and tables.types == {"a": "float64", "b": "float64"}
+    assert tables is not None
+    assert tables.types == {"a": "float64", "b": "float64"}
     assert tables.count() == 10
     assert np.concatenate([column_of(t, "b") for t in tables.read(["b"])]).tolist() == list(X[:, 1])
 
@@ -114,4 +123,5 @@ def test_progress_tells_rows_and_the_time_that_is_left(monkeypatch: pytest.Monke
         list(source.blocks())
     list(source.blocks())
     assert [(p.rows, p.total) for p in seen] == [(3, 4), (4, 4)]
-    assert seen[0].left == pytest.approx(seen[0].seconds / 3) and seen[1].left == 0.0
+    assert seen[0].left == pytest.approx(seen[0].seconds / 3)
+    assert seen[1].left == 0.0

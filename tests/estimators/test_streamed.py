@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,8 @@ def test_regressions_are_fitted_from_files(model: Any, tmp_path: Path, spilled: 
     only = pa.table({**{n: X[:, j] for j, n in enumerate("abc")}, "level": LEVEL})
     pq.write_table(only, tmp_path / "rows.parquet", row_group_size=1000)
     found = clone(model).fit(tmp_path / "rows.parquet", "level")
-    assert np.array_equal(found.coef_, there.coef_) and found.intercept_ == there.intercept_
+    assert np.array_equal(found.coef_, there.coef_)
+    assert found.intercept_ == there.intercept_
     again = clone(model).fit(lambda: only.to_reader(max_chunksize=1111), "level")
     assert np.array_equal(again.coef_, there.coef_)
 
@@ -151,8 +153,9 @@ def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="name of a column"):
         model.fit(folder, Y)
     with pytest.raises(InvalidData, match="not among"):
-        clone(model).set_params(bounds=Bounds(features=CLASSES.features, names=CLASSES.names,
-                                              classes=("no", "maybe"))).fit(folder, "answer")  # fmt: skip
+        clone(model).set_params(bounds=replace(CLASSES, classes=("no", "maybe"))).fit(
+            folder, "answer"
+        )
     with pytest.raises(MissingBound, match="declared classes"):
         clone(model).set_params(bounds=Bounds(features={"a": (-2, 2)})).fit(folder, "answer")
     with pytest.raises(InvalidData, match="types of its columns"):

@@ -81,7 +81,9 @@ def cells_of(column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return column.ravel() if column.dtype.kind in "biufmM" else column.ravel().tolist()
     if hasattr(column, "to_pylist"):  # Arrow
-        if str(column.type).startswith(("int", "uint", "float", "double")):  # a missing one becomes NaN
+        if str(column.type).startswith(
+            ("int", "uint", "float", "double")
+        ):  # a missing one becomes NaN
             return column.to_numpy(zero_copy_only=False)
         return column.to_pylist()
     kind = getattr(getattr(column, "dtype", None), "kind", None)
