@@ -20,6 +20,7 @@ ROOMS = (
     "bounds",
     "parts",
     "files",
+    "looks",
     "schema",
     "accounting",
     "ledger",
