@@ -178,4 +178,5 @@ def row_weights(given: Any, classes: Any, index: Any) -> Array | None:
         )
     # privacy: by the row's own label and declared numbers alone; a missing label makes the row
     # blank whatever its weight is.
-    return np.array([weights[name] for name in names])[index]
+    found: Array = np.array([weights[name] for name in names])[index]
+    return found
