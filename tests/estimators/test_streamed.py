@@ -62,6 +62,7 @@ CLASSIFIERS = [
         algorithm="noisy-gradient", settings={"steps": 20, "sampler": "poisson", "batch": 500}
     ),
     PrivateLinearSVC(),
+    PrivateLogisticRegression(class_weight={"no": 1, "yes": 3}),
 ]
 
 

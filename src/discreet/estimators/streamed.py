@@ -17,7 +17,7 @@ from discreet.errors import InvalidData
 from discreet.estimators.reading import MISSING, UNLIKE
 from discreet.schema import Schema
 
-Labels = Callable[[Any], Any]
+Map = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,22 @@ class Streamed:
         short = self.tables.short(self.features)
         return np.dtype(np.float32 if short else np.float64)
 
-    def source(self, labels: Labels | None = None) -> StreamSource:
+    def source(self, labels: Map | None = None, weigh: Map | None = None) -> StreamSource:
         """Return the rows, with labels turned into numbers by that map if there is one.
 
         Parameters
         ----------
         labels
             Takes the labels of a part.
+        weigh
+            Returns what rows of such labels weigh.
         """
         columns = [*self.features, *([] if self.target is None else [self.target])]
 
         def read(table: Any) -> RawBlock:
             X, y = self._encoded(table) if self.schema is not None else self._numbers(table)
-            return RawBlock(X, y if y is None or labels is None else labels(y), None)
+            y = y if y is None or labels is None else labels(y)
+            return RawBlock(X, y, None if weigh is None else weigh(y))
 
         return StreamSource(
             self.tables, columns, read, self.shape[1], self.dtype, n_rows=self.n_rows
@@ -156,7 +159,7 @@ def _label(tables: Tables, y: Any) -> str | None:
     )
 
 
-def source_of(X: Any, y: Any) -> Source:
+def source_of(X: Any, y: Any, weigh: Map | None = None) -> Source:
     """Return the rows of a fit, wherever they are.
 
     Parameters
@@ -165,10 +168,14 @@ def source_of(X: Any, y: Any) -> Source:
         Arrays or :class:`Streamed` rows.
     y
         Labels, or a map that turns labels of a part into numbers.
+    weigh
+        Returns what rows of such labels weigh; None if all weigh 1.
 
     Examples
     --------
     >>> source_of(np.ones((2, 1)), np.zeros(2)).n_rows
     2
     """
-    return X.source(y) if isinstance(X, Streamed) else ArraySource(X, y)
+    if isinstance(X, Streamed):
+        return X.source(y, weigh)
+    return ArraySource(X, y, None if weigh is None else weigh(y))
