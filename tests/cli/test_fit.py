@@ -382,7 +382,7 @@ def test_cautions_under_add_remove_use_the_declared_size_only(folder, run):
 
 def test_files_beyond_memory_are_read_part_by_part(folder, run, rows, monkeypatch):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    from discreet.data import spill, stream
+    from discreet.data import parts_read, spill
 
     names, body = rows[0], rows[1:]
     columns = {
@@ -396,7 +396,7 @@ def test_files_beyond_memory_are_read_part_by_part(folder, run, rows, monkeypatc
     assert run(fit)[0] == 0
     there = load("model.json")
     monkeypatch.setattr(spill, "_LEAST", 1)
-    monkeypatch.setattr(stream, "PACE", 0.0)
+    monkeypatch.setattr(parts_read, "PACE", 0.0)
     code, _, err = run(fit + " --memory 4KB --spill .")
     assert code == 0
     assert "fitting, part by part" in err

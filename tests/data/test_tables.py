@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.data import Progress, RawBlock, StreamSource, stream, watching
-from discreet.data.stream import column_of, numbers_of
+from discreet.data import Progress, RawBlock, StreamSource, parts_read, watching
+from discreet.data.parts_read import column_of, numbers_of
 from discreet.data.tables import Tables, tables_of
 from discreet.errors import InvalidData
 
@@ -115,7 +115,7 @@ def test_a_collection_of_dask_is_read_chunk_by_chunk() -> None:
 
 
 def test_progress_tells_rows_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "PACE", 0.0)
+    monkeypatch.setattr(parts_read, "PACE", 0.0)
     tables = Tables(lambda names: iter([{"x": np.ones(3)}, {"x": np.ones(1)}]), {}, lambda: 4)
     source = StreamSource(tables, ["x"], lambda t: RawBlock(t["x"][:, None], None, None), 1)
     seen: list[Progress] = []

@@ -2,11 +2,11 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding, within
+from discreet.data.parts_read import Progress, StreamSource, watching
 from discreet.data.rounding_errors import certificate_error, prox_error
 from discreet.data.rows import Rows
 from discreet.data.source import ArraySource, RawBlock, Source
 from discreet.data.spill import memory_limit
-from discreet.data.stream import Progress, StreamSource, watching
 
 __all__ = [
     "ArraySource",
