@@ -37,6 +37,7 @@ ROOMS = (
     "lab",
     "local",
     "estimators",
+    "preprocessing",
     "report",
     "auditing",
     "evaluation",

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.preprocessing import (
+        PrivateBounds,
+        PrivateCategories,
+        PrivatePCA,
+        PrivateStandardScaler,
+    )
     from discreet.schema import (
         Boolean,
         Categories,
@@ -59,6 +65,8 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "PrivateBounds",
+    "PrivateCategories",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -66,6 +74,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePCA",
     "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
@@ -75,6 +84,7 @@ __all__ = [
     "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
+    "PrivateStandardScaler",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "Range",
@@ -105,7 +115,11 @@ _HOMES = {
     "Range": "schema",
     "Schema": "schema",
     "Ledger": "ledger",
+    "PrivateBounds": "preprocessing",
+    "PrivateCategories": "preprocessing",
+    "PrivatePCA": "preprocessing",
     "PrivateSearch": "tuning",
+    "PrivateStandardScaler": "preprocessing",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
