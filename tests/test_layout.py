@@ -15,10 +15,12 @@ SOURCE = Path(discreet.__file__).parent
 
 ROOMS = (
     "errors",
+    "tuned",
     "checks",
     "bounds",
     "parts",
     "files",
+    "looks",
     "schema",
     "accounting",
     "ledger",

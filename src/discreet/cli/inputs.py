@@ -121,6 +121,18 @@ class Inputs:
                 return dict.fromkeys(delimited_names(raw, path, self.format), "")
 
 
+def whole_text(path: Path) -> str:
+    """Return the text of a small file, packed or not.
+
+    Parameters
+    ----------
+    path
+        A file in UTF-8.
+    """
+    with _opened(path) as file, _unpacked(file, path, _start(file)) as raw:
+        return str(raw.read(), encoding="utf-8-sig")
+
+
 def _opened(path: Path) -> Any:
     if path == STDIN:
         raw: Any = getattr(sys.stdin, "buffer", sys.stdin)
@@ -154,8 +166,9 @@ def _unpacked(file: BinaryIO, path: Path, start: bytes) -> Any:
         return _zstandard(file)
     if start.startswith(_ZIP):
         raise InvalidData(
-            f"{path} is a zip archive, which may hold several files. Unpack it first; a workbook "
-            "such as .xlsx is such a file too: save it as CSV."
+            f"{path} is a zip archive, which may hold several files. Unpack it first, or pass one "
+            "of them on: unzip -p archive.zip rows.csv | discreet ... - (a workbook such as .xlsx "
+            "is such a file too: save it as CSV)."
         )
     return _Kept(file)
 

@@ -18,12 +18,13 @@ from discreet.evaluation.scored_rows import add_up, read
 from discreet.ledger import spending
 from discreet.noise import as_randomness
 from discreet.problem import sealed
+from discreet.schema import Schema
 
 
 def evaluate(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: float,
     delta: float = 1e-6,
@@ -52,6 +53,8 @@ def evaluate(
         each row by itself.
     X, y
         Rows and labels. Rows with missing numbers or unknown labels count for nothing.
+        A model with a schema takes a table as it is, and its column ``target`` if ``y``
+        is None.
     epsilon, delta
         Budget of the evaluation. With ``delta=0`` noise is Laplace, else Gaussian.
     metrics
@@ -66,8 +69,9 @@ def evaluate(
     bins
         Number of bins of the score, even.
     count_rows
-        Whether the number of usable rows is released and divided by. Default: only
-        under ``add-remove``. Needed where many rows may be blank.
+        Whether the number of usable rows is released and divided by. Needed where many
+        rows may be blank. Default: under ``add-remove``, and where the schema lets rows be
+        blank.
     clip_probability
         Probabilities are clipped to this and one minus this before their logarithm.
     residual
@@ -132,7 +136,7 @@ def plan_evaluation(
         "budget": Budget(epsilon, delta),
         "neighbours": relation,
         "bins": bins,
-        "count_rows": relation == "add-remove" if count_rows is None else count_rows,
+        "count_rows": _may_lack(model, relation) if count_rows is None else count_rows,
         "clip_probability": clip_probability,
     }
     if is_classifier(model):
@@ -159,7 +163,7 @@ def run_plan(
     plan: EvaluationPlan,
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     level: float = 0.95,
     ledger: Any = None,
@@ -176,6 +180,12 @@ def run_plan(
         warn_of_budget("evaluate", plan.budget, public)
         released = plan.run(add_up(model, X, y, good, plan), random)
     return Evaluation(plan, released, public, guarantee, level)
+
+
+def _may_lack(model: Any, relation: str | None) -> bool:
+    """Return whether the number of rows that count is secret: all of them, or blank ones."""
+    schema = getattr(model, "schema", None)
+    return relation == "add-remove" or (isinstance(schema, Schema) and schema.may_be_blank)
 
 
 def _names(metrics: Sequence[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.persistence import Seedless
 from discreet.estimators.reading import read_rows
+from discreet.estimators.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.released_sums import Mask, cells, centred, moments, spread_moments
 
@@ -32,10 +33,16 @@ _LENGTHS = "X and y must have one entry per row each, and as many as each other.
 def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, Mask]:
     """Return rows, labels and which rows can be used.
 
-    Labels of a classifier become the numbers of their classes.
+    Labels of a classifier become the numbers of their classes. Tables of a model with a
+    schema are encoded by it, and hold the labels if y is None.
     """
+    declared = getattr(model, "schema", None) is not None and isinstance(model, Tabular)
+    if declared:
+        X, y = model._read_table(X, y, labelled=True)
+    elif y is None:
+        raise InvalidData("y is None, and the model has no schema that names a column of labels.")
     y, usable = _numbers(y) if plan.classes is None else _codes(y, plan.classes)
-    if isinstance(model, Seedless):
+    if isinstance(model, Seedless) and not declared:
         X = read_rows(
             model,
             X,
@@ -54,10 +61,12 @@ def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, 
 
 def add_up(model: Any, X: Any, y: Array, good: Mask, plan: EvaluationPlan) -> dict[str, Array]:
     """Return the sums over rows that the plan releases."""
-    if isinstance(model, Seedless) and hasattr(model, "feature_names_in_"):
-        # Rows were read and put in order already, and carry no names to compare.
+    if isinstance(model, Seedless):
+        # Rows were read, encoded and put in order already, and carry no names to compare.
         model = copy.copy(model)
-        del model.feature_names_in_
+        vars(model).pop("feature_names_in_", None)
+        if getattr(model, "schema", None) is not None:
+            model.set_params(schema=None, target=None, bounds=model.bounds_)
     n = len(good)
     if plan.neighbours != "add-remove":
         # privacy: blank rows keep their places, because matrix products may round a row
