@@ -160,7 +160,7 @@ def test_scaled_rows_have_unit_columns_and_a_public_norm() -> None:
 @pytest.mark.filterwarnings("error::discreet.errors.TooFewRows")
 @pytest.mark.parametrize("which", range(4))
 def test_too_few_rows_are_said_by_public_facts(which: int) -> None:
-    made, table = transformers()[which]
+    made, _ = transformers()[which]
     made.plan(2, 3000)
     with pytest.raises(TooFewRows):
         made.plan(2, 10)

@@ -39,8 +39,10 @@ class LearnedComponents:
     bounds_: Bounds
 
 
-class PrivatePCA(  # type: ignore[misc]
-    LearnedComponents, ClassNamePrefixFeaturesOutMixin, PrivateTransformer
+class PrivatePCA(
+    LearnedComponents,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    PrivateTransformer,
 ):
     __doc__ = f"""Principal components with a privacy guarantee.
 

@@ -152,15 +152,16 @@ class PrivateBounds(LearnedBounds, OneToOneFeatureMixin, PrivateTransformer):  #
                     low[j], high[j] = learned.range(str(j), column, random)
         self.low_, self.high_ = np.array(low, dtype=float), np.array(high, dtype=float)
         pairs: Any = list(zip(self.low_.tolist(), self.high_.tolist(), strict=True))
-        features = pairs if names is None else dict(zip(names, pairs, strict=True))
+        features: Any = pairs if names is None else dict(zip(names, pairs, strict=True))
         self.bounds_ = Bounds(features=features)
         self.guarantee_ = promise
         return self
 
     def transform(self, X: Any) -> Array:
         """Return rows clipped to the ranges, and scaled to [-1, 1] if asked for."""
-        X = np.clip(self._numbers(X, reset=False), self.low_, self.high_)
+        rows: Array = np.clip(self._numbers(X, reset=False), self.low_, self.high_)
         if not self.scale:
-            return X
+            return rows
         middle, half = 0.5 * self.low_ + 0.5 * self.high_, 0.5 * self.high_ - 0.5 * self.low_
-        return np.clip((X - middle) / half, -1.0, 1.0)
+        scaled: Array = np.clip((rows - middle) / half, -1.0, 1.0)
+        return scaled

@@ -135,7 +135,7 @@ class PrivateCategories(LearnedCategories, PrivateTransformer):
             )
         parts = []
         for cells, found in zip(columns, self.categories_, strict=True):
-            at = {value: k for k, value in enumerate(found)}
+            at: dict[str | None, int] = {value: k for k, value in enumerate(found)}
             index = [at.get(cell, len(found) - 1) for cell in cells]
             parts.append(np.eye(len(found))[np.array(index, dtype=np.int64)])
         return np.hstack(parts)

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Event, Guarantee
 from discreet.bounds import Array, Neighbours
 from discreet.checks import row_count
-from discreet.errors import MissingBound, TooFewRows
+from discreet.errors import InvalidParameter, MissingBound, TooFewRows
 from discreet.estimators.base import warn_of_budget
 from discreet.estimators.charging import warn_caller
 from discreet.estimators.claims import ALWAYS_ASSUMED
+from discreet.estimators.parameters import LEDGER, RANDOM
 from discreet.estimators.persistence import Seedless
 from discreet.estimators.reading import read_rows
 from discreet.estimators.tabular import allows_blank
@@ -24,18 +25,11 @@ from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import sealed
 
-PARAMETERS = """
+PARAMETERS = f"""
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.
-    ledger
-        A :class:`~discreet.Ledger` that this fit is charged to before anything is
-        computed from rows. It refuses what does not fit, and seeded fits. None
-        counts nothing."""
+        Declared size of the data; used under ``add-remove`` only.{RANDOM}{LEDGER}"""
 
 
 @dataclass(frozen=True)
@@ -152,8 +146,6 @@ def per_column(name: str, value: Any, columns: int, names: Any = None) -> list[A
     >>> per_column("low", {"age": 0}, 2, ["age", "size"])
     [0, None]
     """
-    from discreet.errors import InvalidParameter
-
     if isinstance(value, Mapping):
         held = [] if names is None else list(names)
         unknown = [key for key in value if key not in held]
