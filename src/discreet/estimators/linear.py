@@ -18,7 +18,7 @@ from discreet.data import ArraySource, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
-from discreet.estimators.classes import read_classes
+from discreet.estimators.classes import check_class_weight, read_classes, row_weights
 from discreet.estimators.persistence import whole
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
@@ -156,6 +156,10 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _labels = "classes"
     _multinomial: ClassVar[bool] = False
 
+    def _row_weights(self, index: Any) -> Array | None:
+        """Return what rows weigh, by the numbers of their classes; None if all weigh 1."""
+        return None
+
     @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model privately.
@@ -181,7 +185,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         encoded = replace(bounds, classes=tuple(range(n_classes)))
         problem = self._problem(encoded, X.shape[1], X.shape[0])
         plan = self._planned(assuming(problem, *assumptions), fits)
-        release = self._run(plan, ArraySource(X, index))
+        release = self._run(plan, ArraySource(X, index, self._row_weights(index)))
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self._note(plan)
@@ -207,6 +211,19 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         """Return the accuracy; that of rows which were fitted is not covered by the guarantee."""
         y, weights = self._scored(X, y, sample_weight)
         return float(super().score(X, y, weights))
+
+
+class ClassWeights(PrivateClassifier):
+    """Classifiers that may weigh classes; not used directly."""
+
+    class_weight: dict[Any, float] | None = None
+
+    def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
+        check_class_weight(self.class_weight)
+        return super()._problem(bounds, n_features, n_rows)
+
+    def _row_weights(self, index: Any) -> Array | None:
+        return row_weights(self.class_weight, self.classes_, index)
 
 
 class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]

@@ -79,6 +79,13 @@ ALGORITHM = """
         Parameters of an algorithm given by name, such as ``{"steps": 100}``. What a fit
         leaves in ``algorithm_`` and ``settings_`` repeats it if both are passed."""
 
+CLASS_WEIGHT = """
+    class_weight
+        Weight of every class, as ``{"no": 1, "yes": 8}``: declared, never counted from
+        rows. Weights are divided by the largest, so noise stays as it is, penalties
+        weigh against a sum that counts the other classes less, and probabilities are
+        those of rows that are weighted so. None weighs all alike."""
+
 GUESS = """
     norm_guess
         Public guess of the norm of good weights in the scaled domain: what you would
