@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.preprocessing import (
+        PrivateBounds,
+        PrivateCategories,
+        PrivatePCA,
+        PrivateStandardScaler,
+    )
     from discreet.schema import (
         Boolean,
         Categories,
@@ -60,6 +66,8 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "PrivateBounds",
+    "PrivateCategories",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -67,6 +75,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePCA",
     "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
@@ -76,6 +85,7 @@ __all__ = [
     "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
+    "PrivateStandardScaler",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "Range",
@@ -108,7 +118,11 @@ _HOMES = {
     "Range": "schema",
     "Schema": "schema",
     "Ledger": "ledger",
+    "PrivateBounds": "preprocessing",
+    "PrivateCategories": "preprocessing",
+    "PrivatePCA": "preprocessing",
     "PrivateSearch": "tuning",
+    "PrivateStandardScaler": "preprocessing",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
