@@ -42,6 +42,7 @@ ROOMS = (
     "report",
     "auditing",
     "evaluation",
+    "rehearsal",
     "tuning",
     "cli",
 )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.rehearsal import rehearse
     from discreet.schema import (
         Boolean,
         Categories,
@@ -87,12 +88,14 @@ __all__ = [
     "evaluate",
     "load",
     "make_private_scorer",
+    "rehearse",
 ]
 
 _HOMES = {
     "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
+    "rehearse": "rehearsal",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
