@@ -108,7 +108,8 @@ def calibrate(part: Any) -> None:
             calibrate(item)
     if isinstance(part, Problem):
         part = part.bounding
-    names = _computed(type(part))
+    kind: type = type(part)
+    names = _computed(kind)
     if names is None or not hasattr(part, "__dict__"):
         return
     for name in names:
