@@ -39,6 +39,7 @@ ROOMS = (
     "lab",
     "local",
     "estimators",
+    "preprocessing",
     "report",
     "auditing",
     "evaluation",
