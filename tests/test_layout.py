@@ -34,6 +34,7 @@ ROOMS = (
     "testing",
     "adaptive",
     "defaults",
+    "inference",
     "lab",
     "local",
     "estimators",

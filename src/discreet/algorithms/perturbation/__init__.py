@@ -10,6 +10,7 @@ from discreet.algorithms.perturbation.recentred import RecentredPerturbation
 from discreet.algorithms.perturbation.second_moments import SecondMoments
 from discreet.algorithms.perturbation.sufficient_statistics import (
     SufficientStatistics,
+    SufficientStatisticsPlan,
     stein_strength,
 )
 
@@ -20,6 +21,7 @@ __all__ = [
     "RecentredPerturbation",
     "SecondMoments",
     "SufficientStatistics",
+    "SufficientStatisticsPlan",
     "many_rows",
     "stein_strength",
 ]
