@@ -15,6 +15,7 @@ SOURCE = Path(discreet.__file__).parent
 
 ROOMS = (
     "errors",
+    "tuned",
     "checks",
     "bounds",
     "parts",

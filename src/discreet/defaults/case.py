@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget
-from discreet.defaults.constants import FAINT, REGIONS, Region
 from discreet.losses import CalibratedLogistic
 from discreet.problem import (
     Algorithm,
@@ -20,6 +19,7 @@ from discreet.problem import (
     rows_against_noise,
     usual_norm,
 )
+from discreet.tuned.defaults import FAINT, REGIONS, Region
 
 CALIBRATED_CLIP = "calibrated_clip"
 """Setting that fits the calibrated logistic loss of that clip in place of the logistic one."""

@@ -10,12 +10,12 @@ from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS
 from discreet.checks import one_of
 from discreet.defaults.case import CALIBRATED_CLIP, Asked, Case
-from discreet.defaults.constants import REGIONS
 from discreet.defaults.rules import RULES, Rule
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import CalibratedLogistic, Logistic
 from discreet.problem import CalibratedPlan, Plan, Problem
 from discreet.regularizers import Zero
+from discreet.tuned.defaults import REGIONS
 
 
 def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> Plan:

@@ -26,9 +26,7 @@ from discreet.errors import DiscreetError
 from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked
 from discreet.regularizers import Ridge
-
-NARROWEST, WIDEST = 1e-6, 0.25
-"""Widths that are tried, in units of the largest label: 1 for classes."""
+from discreet.tuned.defaults import CORNER_NARROWEST, CORNER_WIDEST
 
 BISECTIONS = 30
 """Halvings of the range of widths, on a scale of logarithms."""
@@ -188,15 +186,15 @@ def rounded_corners(
 
 def _width(keeps: Any) -> float | None:
     """Return twice the least width that keeps the ridge, or None if no width does."""
-    if keeps(NARROWEST):
-        return 2.0 * NARROWEST
-    if not keeps(WIDEST):
+    if keeps(CORNER_NARROWEST):
+        return 2.0 * CORNER_NARROWEST
+    if not keeps(CORNER_WIDEST):
         return None
-    low, high = math.log(NARROWEST), math.log(WIDEST)
+    low, high = math.log(CORNER_NARROWEST), math.log(CORNER_WIDEST)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if keeps(math.exp(middle)) else (middle, high)
-    return min(2.0 * math.exp(high), WIDEST)
+    return min(2.0 * math.exp(high), CORNER_WIDEST)
 
 
 def _localized(
