@@ -75,7 +75,8 @@ def _check_intervals(model: Any) -> None:
     fits = asked == (None if held is None else held.target)
     if fits and held is not None:
         fits = isinstance(held, INTERVALS)
-        fits = fits and held.count == model.n_features_in_ + bool(model.fit_intercept)
+        fits = fits and len(held.slopes) == model.n_features_in_
+        fits = fits and bool(len(held.constants)) == bool(model.fit_intercept)
     if not fits:
         raise InvalidData(
             "The intervals of this model are not those that its inference asks for. Set inference "

@@ -57,14 +57,14 @@ class WithIntervals(LinearModel):
             return super()._plan(problem, budget)
         target = one_of("inference", self.inference, TARGETS)
         share = between("inference_share", self.inference_share, 0, 1)
-        chosen, reason = self, ""
+        chosen: Any = self
+        reason = ""
         if getattr(self, "algorithm", None) == "auto":
             chosen, name = copy.copy(self), algorithm_with_intervals(problem)
-            chosen.algorithm, reason = name, REASONS[name]  # type: ignore[attr-defined]
+            chosen.algorithm, reason = name, REASONS[name]
         fit = super(WithIntervals, chosen)._plan
         plan = with_intervals(lambda part: fit(problem, part), budget, target, share)
-        explain = reason and isinstance(plan, CalibratedPlan)
-        return plan.explained(reason=reason) if explain else plan
+        return plan.explained(reason=reason) if isinstance(plan, CalibratedPlan) else plan
 
     def _run(self, plan: Plan, source: Source) -> Release:
         release = super()._run(plan, source)
@@ -124,6 +124,4 @@ class WithIntervals(LinearModel):
         if self.fit_intercept:
             said, coefficients = [*said, "intercept"], np.append(coefficients, self.intercept_)
         found: Any = vars(self).get("inference_")
-        return Summary(
-            type(self).__name__, said, coefficients, self.guarantee_, found, level
-        )
+        return Summary(type(self).__name__, said, coefficients, self.guarantee_, found, level)

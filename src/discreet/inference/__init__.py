@@ -2,8 +2,8 @@
 
 from discreet.inference.augmented_moments import AugmentedMomentsPlan
 from discreet.inference.base import TARGETS, Inference, InferredRelease
+from discreet.inference.choosing import REASONS, algorithm_with_intervals, with_intervals
 from discreet.inference.moment_intervals import MomentIntervals
-from discreet.inference.planning import REASONS, algorithm_with_intervals, with_intervals
 from discreet.inference.summary import Summary
 
 INTERVALS: tuple[type[Inference], ...] = (MomentIntervals,)

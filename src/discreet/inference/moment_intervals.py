@@ -105,7 +105,7 @@ class MomentIntervals(Inference):
 
     @cached_property
     def _inverse(self) -> Array:
-        return np.linalg.inv(self._shifted)
+        return np.asarray(np.linalg.inv(self._shifted), dtype=np.float64)
 
     @cached_property
     def _plain(self) -> Array:
@@ -137,7 +137,7 @@ class MomentIntervals(Inference):
         """The debiased solution, in the scaled domain."""
         inverse, theta = self._inverse, self._plain
         pull = inverse @ (inverse @ theta + np.trace(inverse) * theta)
-        return self.stretch * (theta - self.noise**2 / 2 * pull)
+        return np.asarray(self.stretch * (theta - self.noise**2 / 2 * pull))
 
     @cached_property
     def error_variance(self) -> float:
@@ -182,7 +182,7 @@ class MomentIntervals(Inference):
             raise InvalidParameter(f"coefficients must hold {self.count} numbers.")
         if len(self.constants):
             placed[-1] -= self.shift
-        theta = np.linalg.solve(self._map, placed) / self.stretch
+        theta: Array = np.asarray(np.linalg.solve(self._map, placed)) / self.stretch
         left = (self.matrix[:-1, :-1] + self.strength * np.eye(self.count)) @ theta - self._cross
         distance = float(left @ np.linalg.solve(self._noise_at(theta), left))
         return distance <= self._quantile(between("level", level, 0, 1))

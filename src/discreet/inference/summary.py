@@ -65,17 +65,18 @@ class Summary:
     @property
     def _errors(self) -> Array:
         assert self.inference is not None
-        return np.sqrt(np.diagonal(self.inference.covariance))
+        return np.asarray(np.sqrt(np.diagonal(self.inference.covariance)), dtype=np.float64)
 
     @property
     def _ratios(self) -> Array:
         assert self.inference is not None
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.inference.estimate / self._errors
+            ratios = self.inference.estimate / self._errors
+        return np.asarray(ratios, dtype=np.float64)
 
     @property
     def _chances(self) -> Array:
-        return 2 * ndtr(-np.abs(self._ratios))
+        return np.asarray(2 * ndtr(-np.abs(self._ratios)), dtype=np.float64)
 
     def __str__(self) -> str:
         spent = f"epsilon = {self.guarantee.epsilon:g}, delta = {self.guarantee.delta:g}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InvalidParameter
+from discreet.files.plain_text import printable
 
 PRIVATE, OTHER, QUIET = "#1f5fa8", "#444444", "#888888"
 
@@ -89,6 +90,55 @@ def accuracy_plot(
     axes.set_axisbelow(True)
     axes.set_title(title, loc="left", fontweight="bold", pad=24)
     axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=OTHER)
+    figure.savefig(path, dpi=150)
+
+
+def coefficient_plot(path: str | Path, model: Any, *, level: float = 0.95) -> None:
+    """Draw the intervals of a model's coefficients and write them to ``path``.
+
+    It shows released numbers only, so the picture costs nothing more. A coefficient
+    without a finite interval is named and has no mark.
+
+    Parameters
+    ----------
+    path
+        File to write; its ending gives the format.
+    model
+        A model fitted with ``inference``.
+    level
+        Probability of covering, for each coefficient.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from discreet import Bounds, PrivateRidge
+    >>> X = np.linspace(-1, 1, 3000).reshape(-1, 1)
+    >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    >>> model = PrivateRidge(inference="table", bounds=bounds).fit(X, X.ravel() / 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "coefficients.png"
+    ...     coefficient_plot(file, model)
+    ...     file.stat().st_size > 1000
+    True
+    """
+    ends, found = model.interval(level), model.summary(level).to_dict()
+    names, middle = found["names"], found["estimate"]
+    figure = new_figure()
+    figure.set_size_inches(7.2, min(1.6 + 0.3 * len(names), 100))
+    axes = figure.subplots()
+    for place, (value, (low, high)) in enumerate(zip(middle, ends, strict=True)):
+        if value is not None:
+            axes.plot([low, high], [place, place], color=PRIVATE, lw=2, solid_capstyle="round")
+            axes.plot(value, place, "o", color=PRIVATE, ms=6)
+    axes.axvline(0.0, color=QUIET, lw=1, ls=":")
+    shown = [printable(str(n)) + ("" if v is not None else " (none)")
+             for n, v in zip(names, middle, strict=True)]  # fmt: skip
+    axes.set_yticks(range(len(names)), [name.replace("$", r"\$") for name in shown])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(f"{level:.4g} intervals for the {found['target']}, in the units of the data")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="x", color="#e5e5e5", lw=0.8)
+    axes.set_axisbelow(True)
     figure.savefig(path, dpi=150)
 
 

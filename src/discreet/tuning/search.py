@@ -141,6 +141,11 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
                 f"{type(self.estimator).__name__}; in a pipeline other steps may learn from rows, "
                 "so search the last step alone."
             )
+        if getattr(self.estimator, "inference", None) is not None:
+            raise Incompatible(
+                "Intervals of the winner of a search would not count the choice. Leave inference "
+                "out of the estimator."
+            )
         budget = Budget(self.epsilon, self.delta)
         self._score(budget)  # refuses what cannot be scored
         between("holdout", self.holdout, 0, 1)

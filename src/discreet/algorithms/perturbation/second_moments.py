@@ -185,7 +185,7 @@ class SecondMoments:
             )
         # privacy: clipping after the exact sum contracts distances between neighbours
         limit = 2.0**_EXACT
-        return np.clip(total[0] * 2.0**30 + total[1], -limit, limit)
+        return np.asarray(np.clip(total[0] * 2.0**30 + total[1], -limit, limit))
 
     def _block(self, rows: Rows, part: slice) -> Any:
         block = rows.take(part)

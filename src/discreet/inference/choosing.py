@@ -63,7 +63,7 @@ def with_intervals(
     one_of("inference", target, TARGETS)
     whole = plan(budget)
     if isinstance(whole, SufficientStatisticsPlan):
-        return AugmentedMomentsPlan.of(whole, target)
+        return AugmentedMomentsPlan.of(whole, target).explained(settings=whole.settings)
     raise Incompatible(
         f"No intervals are known for {whole.algorithm}. Leave inference out, or use "
         "sufficient-statistics."
