@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
+    from discreet.data import memory_limit, watching
     from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.preprocessing import (
+        PrivateBounds,
+        PrivateCategories,
+        PrivatePCA,
+        PrivateStandardScaler,
+    )
     from discreet.schema import (
         Boolean,
         Categories,
@@ -59,6 +66,8 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "PrivateBounds",
+    "PrivateCategories",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -66,6 +75,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePCA",
     "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
@@ -75,6 +85,7 @@ __all__ = [
     "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
+    "PrivateStandardScaler",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "Range",
@@ -87,6 +98,8 @@ __all__ = [
     "evaluate",
     "load",
     "make_private_scorer",
+    "memory_limit",
+    "watching",
 ]
 
 _HOMES = {
@@ -105,11 +118,17 @@ _HOMES = {
     "Range": "schema",
     "Schema": "schema",
     "Ledger": "ledger",
+    "PrivateBounds": "preprocessing",
+    "PrivateCategories": "preprocessing",
+    "PrivatePCA": "preprocessing",
     "PrivateSearch": "tuning",
+    "PrivateStandardScaler": "preprocessing",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
     "audit": "auditing",
+    "memory_limit": "data",
+    "watching": "data",
 }
 
 

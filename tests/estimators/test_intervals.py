@@ -15,7 +15,6 @@ from discreet import AccuracyFirst, Bounds, PrivateRidge, PrivateSearch, Range, 
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.files.checksums import seal
 from discreet.inference import MomentIntervals
-from discreet.report import coefficient_plot
 
 N = 4000
 BOUNDS = Bounds(features=[(20, 80), (0, 10)], label=(-10, 30))
@@ -95,7 +94,7 @@ def test_where_noise_dominates_nothing_finite_is_said(tmp_path: Path) -> None:
     assert "No finite intervals" in str(model.summary())
     assert model.summary().to_dict()["se"] == [None] * 3
     assert json.dumps(model.summary().to_dict(), allow_nan=False)
-    coefficient_plot(tmp_path / "none.png", model)
+    model.plot_coefficients(tmp_path / "none.png")
     model.save(tmp_path / "model.json")
     assert np.isinf(load(tmp_path / "model.json").interval()).all()
 
@@ -198,5 +197,7 @@ def test_what_has_no_intervals_is_refused_in_words() -> None:
 
 
 def test_the_picture_shows_released_numbers(fitted: Any, tmp_path: Path) -> None:
-    coefficient_plot(tmp_path / "coefficients.svg", fitted["population"])
-    assert "intervals for the population" in (tmp_path / "coefficients.svg").read_text()
+    fitted["population"].plot_coefficients(tmp_path / "coefficients.svg", level=0.9)
+    assert (tmp_path / "coefficients.svg").read_text().count("<path") > 10
+    with pytest.raises(Incompatible, match="No intervals"):
+        ridge(None).fit(*people()).plot_coefficients(tmp_path / "none.svg")

@@ -15,7 +15,7 @@ PLANNED = [
     name
     for name in sorted(discreet.__all__)
     if name.startswith("Private")
-    and name != "PrivateSearch"
+    and getattr(discreet, name).__module__.startswith("discreet.estimators")
     and hasattr(getattr(discreet, name), "plan")
 ]
 

@@ -55,6 +55,13 @@ THEOREMS = {
     "exponential-sampling/localization": "localization with exponential sampling (Bassily, Smith, "
     "Thakurta 2014)",
     "quantiles": "exponential mechanism with ranks or the pinball loss, in closed form",
+    "unbounded-quantile": "first candidate that enough values lie below, without bounds (Durfee "
+    "2023, constants worked out)",
+    "partition-selection": "values that may be named, kept with optimal chances (Desfontaines et "
+    "al. 2022)",
+    "column-moments": "noisy means and squares of bounded columns",
+    "noisy-covariance": "noisy second moments of rows (Dwork, Talwar, Thakurta, Zhang 2014, "
+    "sharpened)",
     "purification": "purification of an approximate guarantee (Lin et al. 2025)",
     "accuracy-first/above-threshold": "noise reduction and AboveThreshold (Ligett et al. 2017, "
     "corrected and sharpened)",

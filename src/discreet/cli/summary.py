@@ -45,8 +45,6 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Make the table from the model file."""
-    from discreet.report import coefficient_plot
-
     check_outputs(args.out, args.plot, inputs=(args.model,), force=args.force)
     model = read_model(args.model)
     if not hasattr(model, "summary"):
@@ -54,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     found = model.summary(args.level)
     text = json.dumps(found.to_dict(), indent=1) + "\n" if args.json else f"{found}\n"
     if args.plot is not None:
-        coefficient_plot(args.plot, model, level=args.level)
+        found.plot(args.plot)
         say(f"picture written to {args.plot}")
     if args.out is None:
         tell(text, end="")

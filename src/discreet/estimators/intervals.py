@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,3 +126,15 @@ class WithIntervals(LinearModel):
             said, coefficients = [*said, "intercept"], np.append(coefficients, self.intercept_)
         found: Any = vars(self).get("inference_")
         return Summary(type(self).__name__, said, coefficients, self.guarantee_, found, level)
+
+    def plot_coefficients(self, path: str | Path, level: float = 0.95) -> None:
+        """Draw the intervals of the coefficients; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        path
+            File to write; its ending gives the format.
+        level
+            Probability of covering, for each coefficient.
+        """
+        self.summary(level).plot(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from scipy.special import ndtr
 
 from discreet.accounting import Guarantee
 from discreet.bounds import Array
+from discreet.errors import Incompatible
 from discreet.files.plain_text import printable
 from discreet.inference.base import TARGETS, Inference
+from discreet.looks.colours import BLUE, QUIET
+from discreet.looks.pictures import new_figure, save, style
 
 NONE = (
     "No intervals: fit with inference='table', for what the same table gives without noise, or "
@@ -61,6 +65,34 @@ class Summary:
             "method": self.inference.method,
             "refusals": list(self.inference.refusals),
         }
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the intervals and write them to a file, whose ending gives the format.
+
+        A coefficient without a finite interval is named and has no mark.
+        """
+        if self.inference is None:
+            raise Incompatible(NONE)
+        with style():
+            figure = new_figure(7.2, min(1.6 + 0.3 * len(self.names), 100.0))
+            axes = figure.subplots()
+            ends, middle = self.inference.interval(self.level), self.inference.estimate
+            labels = []
+            for place, (name, value) in enumerate(zip(self.names, middle, strict=True)):
+                labels.append(printable(str(name)).replace("$", r"\$"))
+                if np.isnan(value):
+                    labels[-1] += " (none)"
+                    continue
+                axes.plot(ends[place], [place, place], "-", color=BLUE, solid_capstyle="round")
+                axes.plot(value, place, "o", color=BLUE)
+            axes.axvline(0.0, color=QUIET, lw=1, ls=":")
+            axes.set_yticks(range(len(labels)), labels)
+            axes.set_ylim(len(labels) - 0.5, -0.5)
+            axes.grid(visible=False, axis="y")
+            axes.set_xlabel(
+                f"{self.level:.4g} intervals for the {self.inference.target}, in units of the data"
+            )
+            save(figure, path)
 
     @property
     def _errors(self) -> Array:

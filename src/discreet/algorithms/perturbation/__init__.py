@@ -1,5 +1,6 @@
 """Noise on the objective, on its minimiser, or on the sums it is made of."""
 
+from discreet.algorithms.perturbation.noisy_covariance import NoisyCovariance
 from discreet.algorithms.perturbation.objective_perturbation import (
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
@@ -15,6 +16,7 @@ from discreet.algorithms.perturbation.sufficient_statistics import (
 )
 
 __all__ = [
+    "NoisyCovariance",
     "ObjectivePerturbation",
     "ObjectivePerturbationPlan",
     "OutputPerturbation",

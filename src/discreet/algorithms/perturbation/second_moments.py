@@ -35,6 +35,27 @@ def power_above(value: float) -> float:
     return 2.0 ** math.ceil(math.log2(value))
 
 
+def packed(matrix: Array, double: float) -> Array:
+    """Return diagonal and upper triangle as a vector, off-diagonal entries times ``double``.
+
+    >>> packed(np.array([[1.0, 2.0], [2.0, 3.0]]), 2.0)
+    array([1., 3., 4.])
+    """
+    return np.concatenate([np.diag(matrix), double * matrix[np.triu_indices(len(matrix), 1)]])
+
+
+def unpacked(vector: Array, dimension: int, double: float) -> Array:
+    """Return the symmetric matrix that :func:`packed` was given.
+
+    >>> unpacked(np.array([1.0, 3.0, 4.0]), 2, 2.0)
+    array([[1., 2.], [2., 3.]])
+    """
+    matrix = np.diag(vector[:dimension])
+    matrix[np.triu_indices(dimension, 1)] = vector[dimension:] / double
+    found: Array = np.triu(matrix) + np.triu(matrix, 1).T
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class SecondMoments:
     """How ``sum x x'`` and ``sum x y`` are computed, bounded and compared.
@@ -48,7 +69,8 @@ class SecondMoments:
         Number of coordinates of a row.
     row_norm, label
         Bounds on the Euclidean norm of a row and on the size of a label, each
-        times the root of the largest weight.
+        times the root of the largest weight. A label of 0 stands for rows without
+        labels: the vector is then not part of the release.
     row_l1
         Rows are scaled down to this l1 norm; None leaves them.
     capacity
@@ -112,7 +134,7 @@ class SecondMoments:
     @cached_property
     def label_scale(self) -> float:
         """Power of two above the size of a label."""
-        return self.label_room * power_above(self.label)
+        return self.label_room * (power_above(self.label) if self.label else 1.0)
 
     @cached_property
     def bits(self) -> int:
