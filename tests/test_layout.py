@@ -36,6 +36,7 @@ ROOMS = (
     "testing",
     "adaptive",
     "defaults",
+    "inference",
     "lab",
     "local",
     "estimators",

@@ -12,7 +12,7 @@ from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
 from discreet.cli.files import read_schema, tell
 from discreet.cli.models import MODELS, build, predicts_classes
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_settings
+from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -73,6 +73,7 @@ def add(verbs: Any) -> None:
         help="which data sets count as neighbours; default: the schema's, or zero-out",
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    add_inference(parser)
     parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
     add_settings(parser)
     parser.set_defaults(run=run)
@@ -99,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
         neighbours=neighbours,
         n_rows=args.rows,
         algorithm=args.algorithm,
+        inference=args.inference,
         norm_guess=args.norm_guess,
     )
     plan = model.plan(n_features, args.rows)
