@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite docs coverage test-oldest test-postgres docs-map dist clean
+.PHONY: demo test lint types suite docs tutorials coverage test-oldest test-postgres docs-map dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/discreet demo --out demo --force
@@ -55,6 +55,10 @@ test-postgres: $(VENV)/.ready
 		{ apt-get update && apt-get install --yes postgresql; }
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[postgres]'
 	$(BIN)/python tests/ledger/server.py $(BIN)/pytest -n0 tests/ledger/test_postgres.py
+
+# Runs the tutorials on public data and writes their pages; see docs/tutorials/make.py.
+tutorials: $(VENV)/.ready
+	$(BIN)/python docs/tutorials/make.py
 
 docs-map: $(VENV)/.ready
 	$(BIN)/python docs/proofs/make_index.py

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         PrivatePCA,
         PrivateStandardScaler,
     )
+    from discreet.rehearsal import rehearse
     from discreet.schema import (
         Boolean,
         Categories,
@@ -99,6 +100,7 @@ __all__ = [
     "load",
     "make_private_scorer",
     "memory_limit",
+    "rehearse",
     "watching",
 ]
 
@@ -106,6 +108,7 @@ _HOMES = {
     "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
+    "rehearse": "rehearsal",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",

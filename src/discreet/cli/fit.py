@@ -11,7 +11,13 @@ from discreet.cli.files import add_force, check_outputs, read_schema, say, tell,
 from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs, add_memory, limited
 from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build, needs_target
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
+from discreet.cli.parser import (
+    ALGORITHM_HELP,
+    add_budget,
+    add_inference,
+    add_seed,
+    add_settings,
+)
 from discreet.errors import MissingBound
 from discreet.files.writing import write_text
 from discreet.schema import Encoded, Schema
@@ -75,6 +81,7 @@ def add(verbs: Any) -> None:
         help="see discreet models; default: logistic for a target with classes, ridge for a number",
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    add_inference(parser)
     add_settings(parser)
     add_seed(parser)
     add_force(parser)
@@ -105,6 +112,7 @@ def run(args: argparse.Namespace) -> None:
         epsilon=args.epsilon,
         delta=args.delta if args.model not in ("median", "quantile") else None,
         algorithm=args.algorithm,
+        inference=args.inference,
         random_state=args.seed,
         ledger=opened(args, schema.neighbours or "zero-out"),
     )

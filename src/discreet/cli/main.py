@@ -104,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
         plan,
         predict,
         schema,
+        summary,
         tune,
     )
     from discreet.cli.parser import Parser
@@ -121,6 +122,7 @@ def parser() -> argparse.ArgumentParser:
         accuracy_first,
         evaluate,
         predict,
+        summary,
         card,
         ledger,
         audit,
