@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Date,
         Duration,
         Ordinal,
+        Person,
         Range,
         Schema,
     )
@@ -59,6 +60,7 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "Person",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -100,6 +102,7 @@ _HOMES = {
     "Codes": "schema",
     "Date": "schema",
     "Duration": "schema",
+    "Person": "schema",
     "Guarantee": "accounting",
     "Ordinal": "schema",
     "Range": "schema",

@@ -146,6 +146,10 @@ class ClippedSums:
         # float32 there is also room for the rounding of a group.
         below = SLIM if self._slim else 1.0 - 8.0 * unit_roundoff()
         np.divide(below, norms, out=self._inverse, where=norms > 0.0)
+        if rows.share is not None:
+            # privacy: a row that counts in part is clipped to that part, so that those of a group
+            # together stay within its rows times the clip.
+            self._inverse *= rows.share
         if self._slim:
             # A slope within its cap then fits into float32.
             np.minimum(self._inverse, 1.0 / NARROW.tiny, out=self._inverse)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class RoundedCorners(CalibratedPlan):
     worst
         The bound of localization on the expected excess, if it is the smaller one.
     """
+
+    per_group: ClassVar[bool] = True
 
     asked: Problem
     each: Plan
