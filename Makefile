@@ -2,12 +2,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite coverage test-oldest test-postgres docs-map dist clean
+.PHONY: demo test lint types suite docs tutorials coverage test-oldest test-postgres docs-map dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/discreet demo --out demo --force
 
-test: $(VENV)/.ready lint types suite
+test: $(VENV)/.ready lint types suite docs
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -18,6 +18,10 @@ types: $(VENV)/.ready
 
 suite: $(VENV)/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+# The site, in build/site; a warning, such as a link that leads nowhere, stops it.
+docs: $(VENV)/.ready
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site
 
 coverage: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check pytest-cov
@@ -51,6 +55,10 @@ test-postgres: $(VENV)/.ready
 		{ apt-get update && apt-get install --yes postgresql; }
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[postgres]'
 	$(BIN)/python tests/ledger/server.py $(BIN)/pytest -n0 tests/ledger/test_postgres.py
+
+# Runs the tutorials on public data and writes their pages; see docs/tutorials/make.py.
+tutorials: $(VENV)/.ready
+	$(BIN)/python docs/tutorials/make.py
 
 docs-map: $(VENV)/.ready
 	$(BIN)/python docs/proofs/make_index.py

@@ -1,10 +1,10 @@
-"""How long to descend on losses with corners: what ``PREDICTION`` was chosen on.
+"""How long to descend on losses with corners: what ``CORNER_PREDICTION`` was chosen on.
 
 ``python benchmarks/corner_steps.py choice`` writes ``results/corner_steps.json``: for artificial
 problems (hinge, absolute and quantile loss; rows of equal norm, of decaying scales, of zeros and
 ones; 2,000 to 100,000 rows, 3 to 60 features, weights of norm 2 to 30, epsilon 0.1 to 4) the excess
-of noisy gradient for several values of ``PREDICTION`` in ``typical_steps.py``, and that of
-objective perturbation on the better of two widths of smoothing, chosen in hindsight. ``--seed``
+of noisy gradient for several values of ``CORNER_PREDICTION``, and that of objective perturbation
+ on the better of two widths of smoothing, chosen in hindsight. ``--seed``
 draws other problems. None of them is among those of ``noisy_gradient.py corners``.
 
 ``python benchmarks/corner_steps.py data`` compares the two on Adult (hinge), California housing and
@@ -183,7 +183,7 @@ def measure(facts: dict[str, Any], runs: int) -> list[dict[str, Any]]:
         ]
         row["smoothed"] = min(rivals)
         for value in TRIED:
-            typical_steps.PREDICTION = value
+            typical_steps.CORNER_PREDICTION = value
             plan = NoisyGradient().plan(Problem(loss=loss, **shared), budget)
             row[f"prediction {value:g}"] = excess(plan)
         out.append(row)

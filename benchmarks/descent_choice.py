@@ -18,7 +18,7 @@ import numpy as np
 
 from arguments import parser_of
 from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
-from discreet.defaults.constants import REGIONS
+from discreet.tuned.defaults import REGIONS
 
 SEEDS = 5
 SIZES = ((400, 4), (1500, 12), (6000, 4), (6000, 40), (25_000, 12))

@@ -34,7 +34,6 @@ from sklearn.preprocessing import normalize
 from discreet import PrivateSparseLogisticRegression
 from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe
-from discreet.algorithms.frank_wolfe.common import TYPICAL
 from discreet.algorithms.frank_wolfe.sparse_steps import SquaredSteps, StaleSteps, term_grid
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Rows
@@ -42,6 +41,7 @@ from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded, System
 from discreet.problem import Problem
 from discreet.sets import L1Ball
+from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 RESULTS = Path(__file__).resolve().parent / "results" / "frank_wolfe"
 Labelled = tuple[Any, Any]
@@ -172,7 +172,7 @@ def rate(p: int = 500, epsilon: float = 1.0, repeats: int = 24) -> None:
             constraint=L1Ball(radius=1.0),
         )
         plan = FrankWolfe().plan(problem, Budget(epsilon, 1e-6))
-        most = max(1, round(TYPICAL ** (2 / 3) * plan.steps))  # best for the bound
+        most = max(1, round(FRANK_WOLFE_CURVATURE ** (2 / 3) * plan.steps))  # best for the bound
         best = FrankWolfe(steps=most).plan(problem, Budget(epsilon, 1e-6))
         excess = []
         for seed in range(repeats):
@@ -286,7 +286,7 @@ def former_steps(n: int, p: int, epsilon: float) -> int:
         intercept=0.1,
     )
     plan = FrankWolfe().plan(task, Budget(epsilon, 1e-6))
-    return max(1, round(plan.steps * TYPICAL ** (2 / 3) / 4))
+    return max(1, round(plan.steps * FRANK_WOLFE_CURVATURE ** (2 / 3) / 4))
 
 
 def steps(seeds: int = 3) -> None:

@@ -15,10 +15,12 @@ SOURCE = Path(discreet.__file__).parent
 
 ROOMS = (
     "errors",
+    "tuned",
     "checks",
     "bounds",
     "parts",
     "files",
+    "looks",
     "schema",
     "accounting",
     "ledger",
@@ -34,12 +36,15 @@ ROOMS = (
     "testing",
     "adaptive",
     "defaults",
+    "inference",
     "lab",
     "local",
     "estimators",
+    "preprocessing",
     "report",
     "auditing",
     "evaluation",
+    "rehearsal",
     "tuning",
     "cli",
 )

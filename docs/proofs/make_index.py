@@ -35,6 +35,17 @@ HEAD = (
 )
 
 
+TAIL = """
+```{toctree}
+:hidden:
+:glob:
+
+*
+*/*
+```
+"""
+
+
 def references(text: str, folder: str) -> list[tuple[str, str]]:
     """Return the functions in files of a folder that a page names, each once."""
     found = dict.fromkeys(REFERENCE.findall(text))
@@ -54,7 +65,7 @@ def index() -> str:
         text = (HERE / f"{name}.md").read_text()
         title = f"[{name}]({name}.md): {THEOREMS[name]}"
         lines.append(f"| {title} | {_cell(name, text, 'src')} | {_cell(name, text, 'tests')} |\n")
-    return HEAD + "".join(lines)
+    return HEAD + "".join(lines) + TAIL
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from discreet.accounting import (
     gaussian_multiplier,
 )
 from discreet.accounting.curves import kinked_rdp, logistic_loss, logistic_noise
-from discreet.accounting.strength import WORTH
 from discreet.bounds import Array, Neighbours
+from discreet.tuned.algorithms import RIDGE_NOISE
 
 LOGISTIC = LossTerms.logistic(radius=1.0)
 KAPPAS = [1e-3, 0.1, 1.0, 4.0, 30.0, 1e3]
@@ -279,10 +279,10 @@ def test_default_strength_buys_a_weaker_ridge_with_a_tenth_more_noise(
     strength, noise = default_strength(LOGISTIC, None, epsilon, delta, neighbours, 3)
     assert noise == noise_at(strength, epsilon, delta, neighbours)
     first = noise_at(floor, epsilon, delta, neighbours)
-    assert noise <= WORTH * first * (1 + 1e-9)
+    assert noise <= RIDGE_NOISE * first * (1 + 1e-9)
     assert strength < 0.65 * floor
     # It is the weakest of them, to the accuracy of the search.
-    assert noise_at(0.999 * strength, epsilon, delta, neighbours) > WORTH * first
+    assert noise_at(0.999 * strength, epsilon, delta, neighbours) > RIDGE_NOISE * first
     if delta == 0:
         assert gamma_epsilon(LOGISTIC, noise, strength, neighbours) <= epsilon * (1 + 1e-12)
     else:
@@ -300,7 +300,7 @@ def test_default_strength_where_delta_is_no_smaller_than_epsilon(
     rule = MODES["logistic"]
     assert strength >= rule.needed(LOGISTIC, epsilon, neighbours) * (1 - 1e-12)
     first = noise_at(rule.floor(LOGISTIC, epsilon, neighbours), epsilon, delta, neighbours)
-    assert noise <= WORTH * first * (1 + 1e-9)
+    assert noise <= RIDGE_NOISE * first * (1 + 1e-9)
     assert rule.event(LOGISTIC, noise, strength, neighbours).delta(epsilon) <= delta
 
 

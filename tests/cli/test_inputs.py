@@ -317,6 +317,14 @@ def test_a_draft_is_completed_and_used(folder, run):
     assert run("schema draft data.csv")[1].count("# ") >= 5
 
 
+def test_a_dictionary_may_be_packed(folder, run):
+    book = gzip.compress(b'{"age": {"min": 20, "max": 80}}')
+    (folder / "book.json.gz").write_bytes(book)
+    code, out, _ = run("schema draft data.csv --dictionary book.json.gz")
+    assert code == 0
+    assert "age = { range = [20, 80] }" in out
+
+
 def test_python_and_command_line_fit_the_same_model(folder, run, rows):
     frame = pd.read_csv("data.csv")
     schema = Schema.from_toml("schema.toml")

@@ -13,12 +13,12 @@ from discreet.algorithms.perturbation import ObjectivePerturbationPlan
 from discreet.defaults import recommend
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
-from discreet.defaults.constants import CLIP_SCARCE, NOISE_SAVED, REGIONS
 from discreet.defaults.rules import CappedPerturbation
 from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.problem import Problem, rows_against_noise
 from discreet.sets import L2Ball
+from discreet.tuned.defaults import CLIP_SCARCE, NOISE_SAVED, REGIONS
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 

@@ -9,11 +9,11 @@ from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
 from discreet.accounting import Budget
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 from discreet.defaults import Asked, recommend
-from discreet.defaults.constants import REGIONS
 from discreet.losses import Huber
 from discreet.problem import Problem, rows_against_noise
 from discreet.regularizers import L1
 from discreet.sets import L2Ball
+from discreet.tuned.defaults import REGIONS
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1))
 BOTH = pytest.mark.parametrize("kind", [PrivateRidge, PrivateHuberRegressor])

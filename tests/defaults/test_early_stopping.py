@@ -15,12 +15,12 @@ from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource
 from discreet.data.clipped_sums import ClippedSums
 from discreet.defaults import Asked, recommend
-from discreet.defaults.constants import LEAST_RATE, LONGEST, REACH, REGIONS
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.noise import Seeded
 from discreet.problem import Problem, rows_against_noise
+from discreet.tuned.defaults import LEAST_RATE, LONGEST, REACH, REGIONS
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 BUDGET = Budget(1.0, 1e-6)

@@ -96,7 +96,7 @@ def test_a_penalty_of_zero_is_no_penalty_and_all_of_space_no_set(
         assert_same(plan, planned(name, budget, size, alpha=0.0))
 
 
-# Not held where Newton steps follow a run (``MANY_ROWS``): a set or a faint penalty loosens the
+# Not held where Newton steps follow a run (``NEWTON_ROWS``): a set or a faint penalty loosens the
 # certificate they begin from, and may lead to another plan.
 @pytest.mark.parametrize(("name", "budget", "size"), CASES)
 def test_next_to_no_penalty_and_a_huge_set_lead_to_nearly_the_same_plan(

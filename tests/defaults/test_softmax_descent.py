@@ -13,11 +13,11 @@ from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms.gradient import NoisyGradientPlan
 from discreet.bounds import Bounds, Neighbours
 from discreet.defaults import recommend
-from discreet.defaults.constants import LEAST_RATE_SOFTMAX as LEAST_RATE
-from discreet.defaults.constants import SOFTMAX_ROWS
-from discreet.defaults.constants import WORK_SOFTMAX as WORK
 from discreet.losses import Softmax
 from discreet.problem import Problem, rows_against_noise
+from discreet.tuned.defaults import LEAST_RATE_SOFTMAX as LEAST_RATE
+from discreet.tuned.defaults import SOFTMAX_ROWS
+from discreet.tuned.defaults import WORK_SOFTMAX as WORK
 
 THREE = Bounds(row_norm=1.0, classes=(0, 1, 2))
 BUDGET = Budget(1.0, 1e-6)

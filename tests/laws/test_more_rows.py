@@ -60,7 +60,7 @@ def test_noise_falls_like_one_over_the_number_of_rows(name, budget, neighbours):
     times = [noise(p, n) * n for p, n in zip(found, SIZES, strict=True)]
     for kind in set(kinds):
         same = [t for t, k in zip(times, kinds, strict=True) if k == kind]
-        # What steps save may be up to half of the noise, see WORTH_STEPS.
+        # What steps save may be up to half of the noise, see NEWTON_NOISE.
         assert max(same) <= 2.2 * same[0], (kinds, times)
 
 

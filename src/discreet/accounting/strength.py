@@ -11,19 +11,10 @@ from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import best_strength, mean_squared_noise, objective_excess
 from discreet.bounds import Neighbours
 from discreet.checks import integer, one_of
+from discreet.tuned.algorithms import RIDGE_NOISE, RIDGE_WEAKER
 
 _SHARES = (1.0, 2.0, 4.0)
 """Multiples of the share of epsilon that a floor leaves to the curvature of a record."""
-
-WORTH = 1.1
-"""How much more noise a weaker ridge may cost for the logistic loss.
-
-A tenth more buys half the strength at epsilon 1 and a quarter of it at epsilon
-8: less is lost by noise than is won by shrinking less.
-"""
-
-MOST_WEAKER = 16.0
-"""How much weaker the ridge may become by that."""
 
 
 def default_strength(
@@ -34,7 +25,7 @@ def default_strength(
     neighbours: Neighbours,
     dim: int,
     norm_guess: float | None = None,
-    worth: float = WORTH,
+    worth: float = RIDGE_NOISE,
 ) -> tuple[float, float]:
     """Return the default (strength, noise scale), from public values only.
 
@@ -93,7 +84,7 @@ def default_strength(
         first = scale(weakest)
         bought = weakest_with(worth * first, weakest / 2)
         # At a huge epsilon noise is no longer what a weak ridge costs.
-        weakest = max(needed, weakest / MOST_WEAKER, bought)
+        weakest = max(needed, weakest / RIDGE_WEAKER, bought)
     if norm_guess is None:
         return weakest, scale(weakest)
     best = (math.inf, 0.0, 0.0)

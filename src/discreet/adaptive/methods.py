@@ -18,11 +18,9 @@ from discreet.adaptive.task import Task
 from discreet.adaptive.threshold_stop import ThresholdStop, split_task
 from discreet.checks import between, one_of, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
+from discreet.tuned.algorithms import TEST_SHARE
 
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
-
-TEST_SHARE = 0.05
-"""Share of the cap that tests of a mean loss or an error rate may cost by default."""
 
 AccuracyPlan = OneShot | Certificate | ThresholdStop | Doubling
 

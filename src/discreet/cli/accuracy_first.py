@@ -15,6 +15,8 @@ from discreet.cli.models import MODELS
 from discreet.cli.parser import add_seed, add_settings
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.files.writing import write_text
+from discreet.looks.colours import BLUE, QUIET, SOFT
+from discreet.looks.pictures import new_figure, save, style
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")
@@ -176,8 +178,6 @@ def check_picture(path: Path | None) -> None:
     """Refuse a picture that cannot be drawn, before any budget is spent."""
     if path is None:
         return
-    from discreet.report.plots import new_figure
-
     formats = new_figure().canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise InvalidParameter(f"--plot must end in one of {', '.join(sorted(formats))}.")
@@ -189,11 +189,10 @@ def _line(step: Any, metric: str) -> str:
     return f"  epsilon {step.epsilon:.4g}{error}: {'stop' if step.accepted else 'go on'}"
 
 
+@style()
 def path_plot(path: Path, model: Any) -> None:
     """Draw what each level of a run would have cost, and where it stopped."""
     from matplotlib.ticker import LogLocator
-
-    from discreet.report.plots import new_figure
 
     steps, reserved = model.outcome_.steps, model.guarantee_.reserved
     figure = new_figure()
@@ -201,34 +200,31 @@ def path_plot(path: Path, model: Any) -> None:
     spent = [s.epsilon for s in steps]
     certified = steps[0].bound is not None
     levels = [s.bound if certified else k for k, s in enumerate(steps, 1)]
-    axes.plot(spent, levels, "-o", color="#1f5fa8", lw=1.5, ms=4)
+    axes.plot(spent, levels, "-o", color=BLUE, lw=1.5, ms=4)
     if steps[-1].accepted:
-        axes.plot(spent[-1:], levels[-1:], "o", color="#1f5fa8", ms=10)
+        axes.plot(spent[-1:], levels[-1:], "o", color=BLUE, ms=10)
         # On the side where there is room.
         right = reserved is None or spent[-1] ** 2 > spent[0] * reserved[0]
         axes.annotate(
             f"stop at epsilon {spent[-1]:.3g}", (spent[-1], levels[-1]),
             xytext=(-10 if right else 10, 0), textcoords="offset points", va="center",
-            ha="right" if right else "left", fontweight="bold", color="#1f5fa8",
+            ha="right" if right else "left", fontweight="bold", color=BLUE,
         )  # fmt: skip
     if certified:
-        axes.axhline(model.max_error, color="#444444", ls="--", lw=1.2)
-        axes.text(
-            spent[0], model.max_error, f"target {model.max_error:g}", va="bottom", color="#444444"
-        )
+        axes.axhline(model.max_error, color=SOFT, ls="--", lw=1.2)
+        axes.text(spent[0], model.max_error, f"target {model.max_error:g}", va="bottom", color=SOFT)
         axes.set_yscale("log")
         axes.set_ylabel(f"certified {model.metric}")
     else:
         axes.set_ylabel("models tested so far")
     if reserved is not None:
-        axes.axvline(reserved[0], color="#888888", ls=":", lw=1.2)
+        axes.axvline(reserved[0], color=QUIET, ls=":", lw=1.2)
         axes.text(reserved[0], axes.get_ylim()[0], f"reserved {reserved[0]:.3g} ", ha="right",
-                  va="bottom", color="#888888", rotation=90)  # fmt: skip
+                  va="bottom", color=QUIET, rotation=90)  # fmt: skip
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
     axes.set_xlabel("epsilon of a stop here")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(model.summary_, loc="left", fontsize=9)
-    figure.savefig(path, dpi=150)
+    axes.set_title(model.summary_, fontsize=9)
+    save(figure, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any, cast
 
@@ -82,19 +83,17 @@ def run(args: argparse.Namespace) -> None:
         metrics=tuple(m.strip() for m in args.metrics.split(",")) if args.metrics else None,
         neighbours=cast(Neighbours, schema.neighbours or model.neighbours),
         bins=args.bins,
-        # Rows with unreadable cells are blank, and there may be many.
-        count_rows=_may_be_blank(schema) or schema.neighbours == "add-remove",
     )
     pictures = [path for path in args.out if path.suffix.lower() in _PICTURES]
     if pictures and not any(b.name == "histogram" and b.shape[1] > 2 for b in plan.blocks):
         raise Incompatible("There is no curve to draw. Ask for one: --metrics accuracy,auc")
     if not args.quiet:
         say(f"reading {', '.join(map(str, inputs.paths))}")
-    X, y = read(inputs, schema, target, lambda message: None)
-    public = None if schema.neighbours == "add-remove" else len(y)
+    rows = read(inputs, schema, target, lambda message: None)
+    public = None if schema.neighbours == "add-remove" else len(rows.X)
     for caution in cautions(plan.budget, public):
         say(caution)
-    found = run_plan(plan, model, X, y, level=args.level, random_state=args.seed)
+    found = run_plan(plan, model, rows, level=args.level, random_state=args.seed)
     args.interrupted = "the budget is spent, and files may not have been written."
     for path in args.out:
         if path in pictures:
@@ -104,10 +103,11 @@ def run(args: argparse.Namespace) -> None:
         if not args.quiet:
             say(f"written to {path}")
     tell(str(found))
-
-
-def _may_be_blank(schema: Schema) -> bool:
-    return any(c.rule(schema.missing) == "blank" for c in schema.columns.values())
+    if schema.may_be_blank and not any(math.isfinite(e.value) for e in found.estimates.values()):
+        say(
+            "hint: rows with a cell or a label that is not spelled as the schema declares it count "
+            "for nothing; too few others may be left."
+        )
 
 
 def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
@@ -128,7 +128,7 @@ def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
         raise Incompatible(
             "The schema declares other features than the model was fitted to. Leave --schema out."
         )
-    # Rows are encoded by the schema: their order is right, and they carry no names to compare.
-    vars(model).pop("feature_names_in_", None)
-    model.set_params(schema=None, target=None, bounds=model.bounds_)
+    model.set_params(schema=schema, target=target)
+    if schema.neighbours is not None:
+        model.set_params(neighbours=schema.neighbours, n_rows=schema.n_rows)
     return model, schema, target

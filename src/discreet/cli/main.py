@@ -83,7 +83,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, with every verb.
+
+    Examples
+    --------
+    >>> parser().prog
+    'discreet'
+    """
     # Imported here, so that an interruption of what takes long is caught.
     from discreet.cli import (
         accuracy_first,
@@ -97,14 +104,14 @@ def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
         plan,
         predict,
         schema,
+        summary,
         tune,
     )
     from discreet.cli.parser import Parser
-    from discreet.cli.run_file import expanded
 
-    parser = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
-    parser.add_argument("--version", action="version", version=f"discreet {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
+    found = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
+    found.add_argument("--version", action="version", version=f"discreet {__version__}")
+    verbs = found.add_subparsers(dest="verb", metavar="verb", required=True)
     modules = (
         demo,
         listing,
@@ -115,13 +122,21 @@ def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
         accuracy_first,
         evaluate,
         predict,
+        summary,
         card,
         ledger,
         audit,
     )
     for module in modules:
         module.add(verbs)
-    parser.parse_args(expanded(sys.argv[1:] if argv is None else list(argv)), arguments)
+    return found
+
+
+def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
+    from discreet.cli.run_file import expanded
+
+    given = expanded(sys.argv[1:] if argv is None else list(argv))
+    parser().parse_args(given, arguments)
 
 
 def _option(parameter: str | None, arguments: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, read_schema, say, tell
-from discreet.cli.inputs import Inputs, add_inputs
+from discreet.cli.inputs import Inputs, add_inputs, whole_text
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 from discreet.schema import Schema
@@ -62,6 +62,6 @@ def _dictionary(path: Path | None) -> Any:
     if path is None:
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(whole_text(path))
     except ValueError:
         raise InvalidParameter(f"{path} is not JSON in UTF-8.", parameter="dictionary") from None

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import check_outputs, read_schema, say, tell, write_model
-from discreet.cli.fit import read
+from discreet.cli.fit import declared_model, read
 from discreet.cli.inputs import Inputs, add_inputs
-from discreet.cli.models import MODELS, build
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
-from discreet.errors import Incompatible, InvalidParameter
-from discreet.schema import Schema
+from discreet.cli.models import MODELS
+from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
+from discreet.errors import InvalidParameter
 
 _EPILOG = """\
 examples:
@@ -52,6 +51,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="as for fit")
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    add_settings(parser)
     parser.add_argument(
         "--tries",
         choices=("auto", "geometric", "logarithmic", "all"),
@@ -73,8 +73,6 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Say the costs, search, write the winner."""
-    import numpy as np
-
     from discreet import PrivateSearch
 
     if (args.out is None) != args.plan_only:
@@ -82,13 +80,8 @@ def run(args: argparse.Namespace) -> None:
     inputs = Inputs.of(args)
     check_outputs(args.out, inputs=(*inputs.files, args.schema))
     schema = read_schema(args.schema)
-    if any(column.rule(schema.missing) == "blank" for column in schema.columns.values()):
-        raise Incompatible(
-            "tune cannot leave out rows that could not be read. Use missing = 'refuse' in the "
-            "schema, and fill missing cells by a fixed rule."
-        )
     search = PrivateSearch(
-        _estimator(args, schema),
+        declared_model(args, schema, algorithm=args.algorithm),
         dict(_setting(text) for text in args.grid),
         tries=args.tries,
         expected_tries=args.expected_tries,
@@ -99,36 +92,22 @@ def run(args: argparse.Namespace) -> None:
         verbose=False,
         random_state=args.seed,
     )
-    n_features = len(schema.names(args.target))
     if args.plan_only:
-        tell(str(search.plan(n_features, args.rows)))
+        tell(str(search.plan(n_rows=args.rows)))
         return
-    search.plan(n_features, 1)  # refuses what cannot be searched before anything is read
+    search.plan(n_rows=1)  # refuses what cannot be searched before anything is read
     progress = (lambda message: None) if args.quiet else say
-    X, y = read(inputs, schema, args.target, progress)
-    progress(str(search.plan(n_features, None if schema.neighbours == "add-remove" else len(X))))
+    rows = read(inputs, schema, args.target, progress)
+    size = None if schema.neighbours == "add-remove" else len(rows.X)
+    progress(str(search.plan(n_rows=size)))
     progress("searching")
-    search.fit(X, y)
+    search.fit(rows)
     args.interrupted = f"{args.out} may not have been written, and the budget is spent."
-    best = search.best_estimator_
-    # Its bounds are those of the schema, by which it was encoded.
-    best.feature_names_in_ = np.array(schema.names(args.target), dtype=object)
-    write_model(args.out, best.set_params(schema=schema, target=args.target, bounds=None))
+    write_model(args.out, search.best_estimator_)
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     chosen = ", ".join(f"{name} = {value}" for name, value in search.best_params_.items())
     tell(f"chosen: {chosen}\n\n{search.guarantee_}")
-
-
-def _estimator(args: argparse.Namespace, schema: Schema) -> Any:
-    return build(
-        args.model,
-        classes=schema.bounds_for(args.target).classes is not None,
-        bounds=schema.bounds_for(args.target),
-        neighbours=schema.neighbours or "zero-out",
-        n_rows=schema.n_rows,
-        algorithm=args.algorithm,
-    )
 
 
 def _setting(text: str) -> tuple[str, list[Any]]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from discreet.bounds import Array
 from discreet.checks import integer, one_of
-from discreet.data.identifiers import Codes
+from discreet.data.identifiers import Codes, group_codes
 from discreet.data.source import RawBlock, Source
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.noise import Randomness
@@ -126,6 +126,7 @@ class Capped:
             source.sparse,
         )
         self.array, self.dtype = getattr(source, "array", None), getattr(source, "dtype", None)
+        self.streamed = getattr(source, "streamed", False)
 
     @property
     def capped(self) -> Capped:
@@ -135,6 +136,18 @@ class Capped:
     def blocks(self) -> Iterator[RawBlock]:
         """Yield the rows, each exactly once."""
         return self.source.blocks()
+
+
+def belonging(source: Source, groups: Any) -> Source:
+    """Return the rows with whom they belong to; as they are if nothing says so.
+
+    >>> from discreet.data import ArraySource
+    >>> belonging(ArraySource(np.ones((2, 1))), ["a", "a"]).groups
+    array([0, 0])
+    """
+    if groups is not None:
+        source.groups = group_codes(groups, source.n_rows)  # type: ignore[attr-defined]
+    return source
 
 
 def capped_source(source: Source, grouping: Grouping | None, random: Randomness) -> Source:

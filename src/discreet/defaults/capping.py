@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.defaults.case import Case
-from discreet.defaults.constants import (
+from discreet.losses import CalibratedLogistic
+from discreet.problem import Problem
+from discreet.tuned.defaults import (
     CLIP_MANY,
     CLIP_ROWS,
     CLIP_ROWS_PERTURBED,
     CLIP_SCARCE,
     CLIP_SCARCE_PERTURBED,
 )
-from discreet.losses import CalibratedLogistic
-from discreet.problem import Problem
 
 
 def capped(case: Case, *, perturbed: bool = False) -> Problem:

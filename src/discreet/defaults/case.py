@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget
-from discreet.defaults.constants import FAINT, REGIONS, Region
 from discreet.losses import CalibratedLogistic
 from discreet.problem import (
     Algorithm,
@@ -20,9 +19,13 @@ from discreet.problem import (
     rows_against_noise,
     usual_norm,
 )
+from discreet.tuned.defaults import FAINT, REGIONS, Region
 
 CALIBRATED_CLIP = "calibrated_clip"
 """Setting that fits the calibrated logistic loss of that clip in place of the logistic one."""
+
+CORNER_WIDTH = "corner_width"
+"""Setting that fits a loss with its corner rounded by that width, by objective perturbation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,7 @@ class Asked:
     algorithm
         ``"auto"``, the name of an algorithm, or an instance of one.
     settings
-        Parameters of an algorithm given by name, and ``calibrated_clip``.
+        Parameters of an algorithm given by name, ``calibrated_clip`` and ``corner_width``.
     strength
         Ridge strength, on the sum scale.
     norm_guess

@@ -37,7 +37,9 @@ import math
 from discreet.algorithms.gradient import NoisyGradient
 from discreet.checks import positive
 from discreet.defaults.case import Case
-from discreet.defaults.constants import (
+from discreet.mechanisms.batches import rows_of_a_step
+from discreet.problem import Problem
+from discreet.tuned.defaults import (
     LEAST_RATE,
     LINE_SEARCH,
     LINE_SEARCH_CAUTIOUS,
@@ -53,8 +55,6 @@ from discreet.defaults.constants import (
     STEPS,
     WORK,
 )
-from discreet.mechanisms.batches import rows_of_a_step
-from discreet.problem import Problem
 
 
 def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from discreet.accounting import Budget
-from discreet.defaults.constants import (
+from discreet.problem import Problem, rows_against_noise
+from discreet.tuned.defaults import (
     RESIDUAL_LEAST,
     RESIDUAL_MOST,
     RESIDUAL_PENALTY,
     RESIDUAL_ROOT,
     RESIDUAL_ROWS,
 )
-from discreet.problem import Problem, rows_against_noise
 
 
 def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None) -> float:

@@ -23,7 +23,13 @@ from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
 from discreet.algorithms.perturbation import ObjectivePerturbationPlan, many_rows
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
-from discreet.defaults.constants import (
+from discreet.defaults.early_stopping import early_stopped
+from discreet.defaults.rounded_corners import has_corner, rounded_corners
+from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
+from discreet.losses import Logistic
+from discreet.mechanisms.batches import rows_of_a_step
+from discreet.problem import Plan, norm_guess_of
+from discreet.tuned.defaults import (
     LEAST_RATE_SOFTMAX,
     NOISE_SAVED,
     PULL,
@@ -32,12 +38,6 @@ from discreet.defaults.constants import (
     SOFTMAX_ROWS,
     WORK_SOFTMAX,
 )
-from discreet.defaults.early_stopping import early_stopped
-from discreet.defaults.rounded_corners import has_corner, rounded_corners
-from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
-from discreet.losses import Logistic
-from discreet.mechanisms.batches import rows_of_a_step
-from discreet.problem import Plan, norm_guess_of
 
 SCARCE, FEW, SOME, MANY, PLENTY = REGIONS
 
@@ -144,10 +144,11 @@ class RoundedCorner(Rule):
     why = "a rounded corner lets the curvature of the data damp the noise"
 
     def applies(self, case: Case) -> bool:
-        return case.budget.delta == 0.0 and has_corner(case.problem)
+        weak = case.problem.regularizer.kernel.zero or case.unhindered
+        return case.budget.delta == 0.0 and weak and has_corner(case.problem)
 
     def plan(self, case: Case) -> Plan | None:
-        return rounded_corners(case.problem, case.budget, **case.asked.parameters)
+        return rounded_corners(case)
 
 
 class SoftmaxDescent(Rule):

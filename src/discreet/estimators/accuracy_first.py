@@ -28,9 +28,7 @@ from discreet.estimators.persistence import Seedless, whole
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, sealed
-
-DEFAULT_STRENGTH = 0.005
-"""Ridge strength per row, in units of the squared row norm, where the estimator names none."""
+from discreet.tuned.algorithms import RIDGE_A_ROW
 
 METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
 """How a summary calls what the target is about."""
@@ -239,6 +237,11 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
                 "fitted at once. In a "
                 "Pipeline put it around the last step, not around the Pipeline."
             )
+        if getattr(self.estimator, "inference", None) is not None:
+            raise Incompatible(
+                "No intervals are known for a model whose noise was found along the way. Leave "
+                "inference out of the estimator."
+            )
 
     def _planned(
         self,
@@ -280,7 +283,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         if given:
             return [given]
         unit = problem.row_norm**2 * problem.bounds.weight
-        strengths = [DEFAULT_STRENGTH * unit * (1 if problem.n_rows is None else problem.n_rows)]
+        strengths = [RIDGE_A_ROW * unit * (1 if problem.n_rows is None else problem.n_rows)]
         if self.metric != "excess-risk":
             # Such targets are about predictions alone, so a ridge only has to tame the noise.
             weak = problem.dimension * unit / usable_epsilon("max_epsilon", self.max_epsilon)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.data import ArraySource, Grouping
+from discreet.data import Grouping, Source
+from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.estimators.tabular import Tabular
 from discreet.schema import Encoded
@@ -46,8 +47,10 @@ class Grouped(Tabular):
         Called before the rows are read, while a table is still a table.
         """
         grouping, schema = self._grouping(), self._declared_schema()
-        # Encoded rows have lost the column, so that what it said comes beside them.
-        if schema is not None and schema.group is not None and not isinstance(X, Encoded):
+        # Encoded rows have lost the column, and rows that are not in memory are read later: what
+        # it says comes beside them.
+        beside = isinstance(X, Encoded) or tables_of(X) is not None
+        if schema is not None and schema.group is not None and not beside:
             if groups is not None:
                 raise Incompatible(
                     f"Column {schema.group[0]!r} of the schema says whom a row belongs to. Leave "
@@ -71,9 +74,10 @@ class Grouped(Tabular):
             )
         return groups
 
-    def _counted(self, source: ArraySource) -> int | None:
+    def _counted(self, source: Source) -> int | None:
         """Return the public size of the rows of a fit."""
         grouping = self._grouping()
-        if grouping is None or source.groups is None:
+        codes = getattr(source, "groups", None)
+        if grouping is None or codes is None:
             return source.n_rows
-        return grouping.size(source.groups, self.neighbours, self.n_rows)
+        return grouping.size(codes, self.neighbours, self.n_rows)

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Incompatible
-from discreet.report.plots import OTHER, PRIVATE, QUIET, new_figure
+from discreet.looks.colours import BLUE, QUIET, SOFT
+from discreet.looks.pictures import new_figure, save, style
 
 if TYPE_CHECKING:
     from discreet.evaluation.result import Evaluation
 
 
+@style()
 def evaluation_plot(path: str | Path, evaluation: Evaluation) -> None:
     """Draw what :meth:`Evaluation.plot` promises and write it to ``path``.
 
@@ -33,26 +35,23 @@ def evaluation_plot(path: str | Path, evaluation: Evaluation) -> None:
         axes.set_xlim(-0.01, 1.01)
         axes.set_ylim(-0.01, 1.01)
         axes.set_aspect("equal")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color="#e5e5e5", lw=0.8)
-        axes.set_axisbelow(True)
     spent = evaluation.guarantee
     figure.suptitle(
         f"epsilon = {spent.epsilon:g}, delta = {spent.delta:g}, {spent.neighbours}",
-        x=0.01, ha="left", fontsize=9, color=OTHER,
+        x=0.01, ha="left", fontsize=9, color=SOFT,
     )  # fmt: skip
-    figure.savefig(path, dpi=150)
+    save(figure, path)
 
 
 def _roc(axes: Any, evaluation: Evaluation) -> None:
     false, true, _ = evaluation.roc()
-    axes.plot(false, true, color=PRIVATE, lw=2, drawstyle="default")
+    axes.plot(false, true, color=BLUE, lw=2, marker="")
     area = evaluation.auc
     said = "not known" if math.isnan(area.value) else f"{area.value:.3f}"
     if not math.isnan(area.value):
         said += f"\n({area.low:.3f} to {area.high:.3f})"
-    axes.text(0.97, 0.05, f"area {said}", ha="right", color=PRIVATE, fontweight="bold")
-    axes.set_title("ROC", loc="left", fontweight="bold")
+    axes.text(0.97, 0.05, f"area {said}", ha="right", color=BLUE, fontweight="bold")
+    axes.set_title("ROC")
     axes.set_xlabel("false positive rate")
     axes.set_ylabel("true positive rate")
 
@@ -62,8 +61,8 @@ def _calibration(axes: Any, evaluation: Evaluation) -> None:
         if math.isnan(share.value):
             continue  # too few rows for the noise
         middle = (low + high) / 2
-        axes.plot([middle, middle], [share.low, share.high], color=PRIVATE, lw=1.5, alpha=0.5)
-        axes.plot([middle], [share.value], "o", color=PRIVATE, ms=6)
-    axes.set_title("Calibration", loc="left", fontweight="bold")
+        axes.plot([middle, middle], [share.low, share.high], color=BLUE, lw=1.5, alpha=0.5)
+        axes.plot([middle], [share.value], "o", color=BLUE, ms=6)
+    axes.set_title("Calibration")
     axes.set_xlabel("score of the second class")
     axes.set_ylabel("share of the second class")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,16 +15,17 @@ from discreet.errors import Incompatible
 from discreet.estimators.base import warn_of_budget
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
-from discreet.evaluation.scored_rows import add_up, read
+from discreet.evaluation.scored_rows import add_up, parts_of, read
 from discreet.ledger import spending
 from discreet.noise import as_randomness
 from discreet.problem import sealed
+from discreet.schema import Schema
 
 
 def evaluate(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: float,
     delta: float = 1e-6,
@@ -52,6 +54,9 @@ def evaluate(
         each row by itself.
     X, y
         Rows and labels. Rows with missing numbers or unknown labels count for nothing.
+        A model with a schema takes a table as it is, and its column ``target`` if ``y``
+        is None. Rows that are not in memory are read part by part, and ``y`` is then the
+        name of their column.
     epsilon, delta
         Budget of the evaluation. With ``delta=0`` noise is Laplace, else Gaussian.
     metrics
@@ -66,8 +71,9 @@ def evaluate(
     bins
         Number of bins of the score, even.
     count_rows
-        Whether the number of usable rows is released and divided by. Default: only
-        under ``add-remove``. Needed where many rows may be blank.
+        Whether the number of usable rows is released and divided by. Needed where many
+        rows may be blank. Default: under ``add-remove``, and where the schema lets rows be
+        blank.
     clip_probability
         Probabilities are clipped to this and one minus this before their logarithm.
     residual
@@ -132,7 +138,7 @@ def plan_evaluation(
         "budget": Budget(epsilon, delta),
         "neighbours": relation,
         "bins": bins,
-        "count_rows": relation == "add-remove" if count_rows is None else count_rows,
+        "count_rows": _may_lack(model, relation) if count_rows is None else count_rows,
         "clip_probability": clip_probability,
     }
     if is_classifier(model):
@@ -159,7 +165,7 @@ def run_plan(
     plan: EvaluationPlan,
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     level: float = 0.95,
     ledger: Any = None,
@@ -170,12 +176,24 @@ def run_plan(
     guarantee = sealed(plan.guarantee, random)
     name = type(model).__name__
     with spending(ledger, guarantee, model=name, algorithm="evaluation"):
-        X, y, good = read(model, X, y, plan)
+        total, n_rows = {block.name: np.zeros(block.shape) for block in plan.blocks}, 0
+        for scorer, rows, labels in parts_of(model, X, y):
+            taken = read(scorer, rows, labels, plan)
+            n_rows += len(taken[2])
+            # privacy: sums of parts are exact, so they add up to the sum over all rows.
+            for name, value in add_up(scorer, *taken, plan).items():
+                total[name] += value
         # privacy: the number of rows is a fact of the data under add-remove.
-        public = None if plan.neighbours == "add-remove" else len(good)
+        public = None if plan.neighbours == "add-remove" else n_rows
         warn_of_budget("evaluate", plan.budget, public)
-        released = plan.run(add_up(model, X, y, good, plan), random)
+        released = plan.run(total, random)
     return Evaluation(plan, released, public, guarantee, level)
+
+
+def _may_lack(model: Any, relation: str | None) -> bool:
+    """Return whether the number of rows that count is secret: all of them, or blank ones."""
+    schema = getattr(model, "schema", None)
+    return relation == "add-remove" or (isinstance(schema, Schema) and schema.may_be_blank)
 
 
 def _names(metrics: Sequence[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:

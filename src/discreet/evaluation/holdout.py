@@ -17,6 +17,7 @@ from discreet.errors import InvalidData
 from discreet.evaluation.evaluate import evaluate
 from discreet.evaluation.result import Evaluation
 from discreet.noise import Randomness, as_randomness, permutation
+from discreet.schema import Encoded
 
 Index = npt.NDArray[np.int64]
 
@@ -64,10 +65,35 @@ def take(data: Any, rows: Index) -> Any:
     return _safe_indexing(data, rows)
 
 
+def encoded(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Return rows and labels; a table is encoded, labels and all, if the model has a schema.
+
+    >>> from discreet import PrivateRidge, Range, Schema
+    >>> model = PrivateRidge(schema=Schema({"age": Range(0, 99), "cost": Range(0, 9)}),
+    ...                      target="cost")
+    >>> encoded(model, {"age": [41], "cost": [3]}, None)
+    (Encoded(X=array([[41.]]), y=array([3.])), None)
+    """
+    if getattr(model, "schema", None) is None:
+        return X, y
+    return Encoded(*clone(model)._read_table(X, y, labelled=True)), None
+
+
+def part_of(rows: Any, labels: Any, which: Index) -> tuple[Any, Any]:
+    """Return some rows and their labels, as a fit takes them.
+
+    >>> part_of(np.eye(2), np.array([3, 4]), np.array([1]))
+    (array([[0., 1.]]), array([4]))
+    """
+    if isinstance(rows, Encoded):
+        return Encoded(take(rows.X, which), take(rows.y, which)), None
+    return take(rows, which), take(labels, which)
+
+
 def fit_and_evaluate(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -85,7 +111,8 @@ def fit_and_evaluate(
     model
         An estimator of this library; a copy of it is fitted.
     X, y
-        Rows and labels.
+        Rows and labels; for a model with a schema a table, whose column ``target`` holds
+        the labels if ``y`` is None.
     epsilon, delta
         Budget of the evaluation; default: that of the model.
     test_size
@@ -112,12 +139,12 @@ def fit_and_evaluate(
     (1.0, True)
     """
     random = as_randomness(random_state)
-    train, test = split_rows(_count(X), test_size, model.neighbours, random)
-    fitted = clone(model).fit(take(X, train), take(y, train))
+    rows, labels = encoded(model, X, y)
+    train, test = split_rows(count_rows(rows), test_size, model.neighbours, random)
+    fitted = clone(model).fit(*part_of(rows, labels, train))
     found = evaluate(
         fitted,
-        take(X, test),
-        take(y, test),
+        *part_of(rows, labels, test),
         epsilon=model.epsilon if epsilon is None else epsilon,
         delta=model.delta if delta is None else delta,
         random_state=random_state if random_state is None else random,
@@ -126,7 +153,13 @@ def fit_and_evaluate(
     return Tested(fitted, found, in_parallel(fitted.guarantee_, found.guarantee))
 
 
-def _count(X: Any) -> int:
+def count_rows(X: Any) -> int:
+    """Return the number of rows of a table.
+
+    >>> count_rows(np.eye(3))
+    3
+    """
+    X = X.X if isinstance(X, Encoded) else X
     try:
         return int(X.shape[0] if hasattr(X, "shape") else len(X))
     except (TypeError, IndexError):

@@ -6,14 +6,13 @@ holds, and the ledger holds nothing that was computed from rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 
 from discreet.accounting import Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.bounds import NEIGHBOURS
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.statement_style import STYLE
 from discreet.ledger.views import Balance, Spending, named
+from discreet.looks import document, note, section, table, text
 
 _SHARES = (0.02, 0.05, 0.1, 0.25)
 """Prices that are shown by default, as shares of the cap's epsilon."""
@@ -40,30 +39,30 @@ def statement(ledger: Ledger, fits: Sequence[tuple[float, float]] = ()) -> str:
     >>> "&lt;trial&gt;" in page, "<script" in page
     (True, False)
     """
-    terms, balance, history = ledger.terms, ledger.balance(), ledger.history()
-    name = ", ".join(terms.dataset)
+    name = ", ".join(ledger.terms.dataset)
     closed = " This ledger is closed." if ledger.closed else ""
-    body = [
-        f"<h1>What was spent on {escape(name)}</h1>",
-        f"<p class='lead'>{_promise(ledger)}{closed}</p>",
-        "<h2>The budget</h2>",
-        *_bars(balance, history),
-        "<h2>What is left</h2>",
-        _left(ledger, fits),
-        f"<h2>Releases ({sum(entry.state != 'void' for entry in history)})</h2>",
-        _releases(history, len(terms.dataset) > 1),
-        "<h2>How it is counted</h2>",
-        _rules(balance, terms.policy, len(terms.dataset) > 1),
-        _footer(ledger),
-    ]
-    title = f"<title>Privacy statement: {escape(name)}</title>"
-    return (
-        "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        f"{title}\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(body)
-        + "\n</main>\n</body>\n</html>\n"
+    return document(
+        f"What was spent on {name}",
+        statement_sections(ledger, fits),
+        kind="Privacy statement",
+        head=(f"<p class='lead'>{_promise(ledger)}{closed}</p>",),
+        foot=_footer(ledger),
     )
+
+
+def statement_sections(ledger: Ledger, fits: Sequence[tuple[float, float]] = ()) -> list[str]:
+    """Return the sections of the page, for a page that tells more; arguments as above."""
+    terms, balance, history = ledger.terms, ledger.balance(), ledger.history()
+    several = len(terms.dataset) > 1
+    return [
+        section("The budget", *_bars(balance, history)),
+        section("What is left", _left(ledger, fits)),
+        section(
+            f"Releases ({sum(entry.state != 'void' for entry in history)})",
+            _releases(history, several),
+        ),
+        section("How it is counted", _rules(balance, terms.policy, several)),
+    ]
 
 
 def _promise(ledger: Ledger) -> str:
@@ -71,8 +70,8 @@ def _promise(ledger: Ledger) -> str:
     return (
         f"Everything released through this ledger, together, is differentially private with "
         f"<b>epsilon = {cap.epsilon:g}</b> and <b>delta = {cap.delta:g}</b> per "
-        f"{escape(terms.unit)}, whatever was chosen after earlier results were seen. "
-        f"Neighbours: {escape(terms.neighbours)} ({escape(NEIGHBOURS[terms.neighbours])})."
+        f"{text(terms.unit)}, whatever was chosen after earlier results were seen. "
+        f"Neighbours: {text(terms.neighbours)} ({text(NEIGHBOURS[terms.neighbours])})."
     )
 
 
@@ -84,7 +83,7 @@ def _bars(balance: Balance, history: list[Spending]) -> list[str]:
         used, x, cells = balance.used(place), 0.0, []
         for number, entry in enumerate(spent):
             width = _WIDTH * balance.share(place, entry.price)
-            told = escape(f"{entry.model or 'run'}: {entry.cost}", quote=True)
+            told = text(f"{entry.model or 'run'}: {entry.cost}")
             cells.append(
                 f"<rect class='seg s{number % 2}' x='{x:.2f}' y='0' width='{max(width, 0.4):.2f}' "
                 f"height='{_HEIGHT}'><title>{told}</title></rect>"
@@ -92,9 +91,9 @@ def _bars(balance: Balance, history: list[Spending]) -> list[str]:
             x += width
         said = f"{named(place, several)}: {100 * used:.3g}% of the budget is spent"
         parts.append(
-            f"<figure><figcaption><span>{escape(named(place, several))}</span>"
+            f"<figure><figcaption class='row'><span>{text(named(place, several))}</span>"
             f"<span><b>{100 * used:.3g}%</b> spent, {100 * (1 - used):.3g}% left</span>"
-            f"</figcaption><svg role='img' aria-label='{escape(said, quote=True)}' "
+            f"</figcaption><svg class='bar' role='img' aria-label='{text(said)}' "
             f"viewBox='0 0 {_WIDTH} {_HEIGHT}' preserveAspectRatio='none'>"
             f"<rect class='rest' width='{_WIDTH}' height='{_HEIGHT}'/>{''.join(cells)}</svg>"
             "</figure>"
@@ -118,9 +117,8 @@ def _left(ledger: Ledger, fits: Sequence[tuple[float, float]]) -> str:
         noisy = "none" if delta == 0 else _times(ledger, epsilon, delta)
         rows.append((f"{epsilon:g}", _count(pure), noisy))
     heads = ("a fit of epsilon", "delta 0", f"Gaussian noise, delta {chosen[0][1]:g}")
-    note = "<p class='note'>Each number stands alone: what one kind uses the other no longer has."
-    table = _table(heads, rows, numbers=(0, 1, 2)).replace("class='wide'", "class='wide slim'", 1)
-    return f"{table}{note}</p>"
+    alone = note("Each number stands alone: what one kind uses the other no longer has.")
+    return table(heads, rows, numbers=(0, 1, 2), kind="wide slim", caption="Fits left") + alone
 
 
 def _times(ledger: Ledger, epsilon: float, delta: float) -> str:
@@ -160,11 +158,11 @@ def _releases(history: list[Spending], several: bool) -> str:
         )
         for entry in history
     ]
-    note = (
-        "<p class='note'>“Reserved” runs are under way or were cut off; they count in full. "
-        "“Void” ones had read no row; they cost nothing.</p>"
+    states = note(
+        "“Reserved” runs are under way or were cut off; they count in full. "
+        "“Void” ones had read no row; they cost nothing."
     )
-    return _table(heads, rows) + note
+    return table(heads, rows, caption="Releases") + states
 
 
 def _rules(balance: Balance, policy: str, several: bool) -> str:
@@ -175,13 +173,13 @@ def _rules(balance: Balance, policy: str, several: bool) -> str:
         for word, spent, cap in held
     ]
     heads = ("on", "rule", "account", "spent", "cap", "")
-    note = (
-        f"<p>Policy: {escape(policy)}. A run is admitted if one rule in use has room for it in all "
+    policies = (
+        f"<p>Policy: {text(policy)}. A run is admitted if one rule in use has room for it in all "
         "its accounts. A rule that did not admit a run is out of use for good. The bar shows the "
         "rule that has most left. The sums are not guarantees of their own: the guarantee is the "
         "cap.</p>"
     )
-    return note + _table(heads, rows, numbers=(3, 4))
+    return policies + table(heads, rows, numbers=(3, 4), caption="Accounts")
 
 
 def _life(alive: bool) -> str:
@@ -191,25 +189,7 @@ def _life(alive: bool) -> str:
 def _footer(ledger: Ledger) -> str:
     terms, head = ledger.terms, ledger.verify()
     return (
-        f"<footer><p>Ledger <code>{escape(terms.id)}</code>, created {escape(terms.created)}. Head "
-        f"of the chain of entries: <code>{escape(head)}</code>. Keep it elsewhere: whoever can "
+        f"<p>Ledger <code>{text(terms.id)}</code>, created {text(terms.created)}. Head "
+        f"of the chain of entries: <code>{text(head)}</code>. Keep it elsewhere: whoever can "
         "write the ledger could rewrite all of it, but not so that this head stays in it.</p>"
-        "</footer>"
     )
-
-
-def _table(heads: Iterable[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    top = "".join(f"<th{_aligned(i, numbers)}>{escape(head)}</th>" for i, head in enumerate(heads))
-    lines = [
-        "".join(f"<td{_aligned(i, numbers)}>{escape(cell)}</td>" for i, cell in enumerate(row))
-        for row in rows
-    ]
-    cells = "".join(f"<tr>{line}</tr>" for line in lines)
-    return (
-        f"<div class='wide'><table><thead><tr>{top}</tr></thead><tbody>{cells}</tbody></table>"
-        "</div>"
-    )
-
-
-def _aligned(column: int, numbers: Sequence[int]) -> str:
-    return " class='n'" if column in numbers else ""

@@ -3,7 +3,6 @@
 from discreet.problem.plan import Algorithm, CalibratedPlan, Plan, Release, checked, promise, sealed
 from discreet.problem.problem import (
     ASSUMED,
-    ENOUGH_ROWS,
     NOMINAL_ROWS,
     SIDE_CHANNELS,
     Problem,
@@ -20,7 +19,6 @@ from discreet.problem.problem import (
 
 __all__ = [
     "ASSUMED",
-    "ENOUGH_ROWS",
     "NOMINAL_ROWS",
     "SIDE_CHANNELS",
     "Algorithm",

@@ -42,6 +42,8 @@ class _Against:
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
         self.array, self.capped = getattr(source, "array", None), getattr(source, "capped", None)
+        self.array = getattr(source, "array", None)
+        self.streamed = getattr(source, "streamed", False)
 
     def blocks(self) -> Iterator[RawBlock]:
         for block in self.source.blocks():

@@ -24,6 +24,7 @@ from discreet.errors import Incompatible, InvalidData, InvalidParameter, Missing
 from discreet.losses import Loss
 from discreet.regularizers import Regularizer, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet, Intersection
+from discreet.tuned.algorithms import DROWNED_ROWS, NORM_GUESS
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """What no release of the library protects."""
@@ -36,23 +37,6 @@ NUMERICS = (
 
 ASSUMED = (SIDE_CHANNELS, NUMERICS)
 """The assumptions every release of the library makes."""
-
-NORM_GUESS = {"sign": 60.0, "index": 60.0, "real": 3.0, "count": 3.0, "vector": 1.0}
-"""Norm of good weights in units of one over the row norm, where the user gives none.
-
-Margins of a classifier grow where classes separate; predictions of a scaled
-label stay near [-1, 1]. Only accuracy depends on these numbers; they were
-chosen by looking at results on Adult, wine, housing and synthetic data.
-"""
-
-ENOUGH_ROWS = 500.0
-"""Value of :func:`rows_against_noise` below which noise, not the data, sets the error."""
-
-DROWNED_ROWS = 1.0
-"""Value of :func:`rows_against_noise` below which models say next to nothing of their rows.
-
-There all rows together, were they to pull one way, pull less than noise does.
-"""
 
 MOST_CORNERED = 2000
 """Weights up to which minimisers of losses with corners are found."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import InvalidParameter
+from discreet.looks.colours import BLUE, QUIET, SOFT
+from discreet.looks.pictures import new_figure, save, style
 
-PRIVATE, OTHER, QUIET = "#1f5fa8", "#444444", "#888888"
 
-
+@style()
 def accuracy_plot(
     path: str | Path,
     *,
@@ -20,8 +20,9 @@ def accuracy_plot(
     guessing: float,
     title: str,
     subtitle: str = "",
+    names: tuple[str, str, str] = ("not private", "always the larger class", "accuracy"),
 ) -> None:
-    """Draw test accuracy against epsilon and write it to ``path``.
+    """Draw test accuracy, or another score, against epsilon and write it to ``path``.
 
     Accuracy is a function of data. Draw it for public data only, or pay for it.
 
@@ -37,6 +38,8 @@ def accuracy_plot(
         Accuracy of the non-private model and of always naming the largest class.
     title, subtitle
         What is shown.
+    names
+        How baseline, guessing and score are called.
 
     Examples
     --------
@@ -57,12 +60,12 @@ def accuracy_plot(
     ranked = [sorted(scores[i]) for i in order]
     middle = [(s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2 for s in ranked]
     axes.fill_between(
-        x, [s[0] for s in ranked], [s[-1] for s in ranked], color=PRIVATE, alpha=0.15, lw=0
+        x, [s[0] for s in ranked], [s[-1] for s in ranked], color=BLUE, alpha=0.15, lw=0
     )
     for e, s in zip(x, ranked, strict=True):
-        axes.plot([e] * len(s), s, "o", color=PRIVATE, alpha=0.35, ms=4, mew=0)
-    axes.plot(x, middle, "-o", color=PRIVATE, lw=2, ms=6)
-    axes.axhline(baseline, color=OTHER, lw=1.5, ls="--")
+        axes.plot([e] * len(s), s, "o", color=BLUE, alpha=0.35, ms=4, mew=0)
+    axes.plot(x, middle, "-o", color=BLUE, lw=2, ms=6)
+    axes.axhline(baseline, color=SOFT, lw=1.5, ls="--")
     axes.axhline(guessing, color=QUIET, lw=1.2, ls=":")
     axes.set_xscale("log")
     axes.set_xticks(x, [f"{e:g}" for e in x])
@@ -73,32 +76,16 @@ def accuracy_plot(
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     # The lines carry their names, so no legend has to be matched by colour.
     left, right = axes.get_xlim()
-    axes.text(left * 1.05, baseline, f"not private: {baseline:.1%}", color=OTHER, va="bottom")
-    axes.text(
-        right / 1.05, guessing, "always the larger class", color=QUIET, va="bottom", ha="right"
-    )
+    axes.text(left * 1.05, baseline, f"{names[0]}: {baseline:.1%}", color=SOFT, va="bottom")
+    axes.text(right / 1.05, guessing, names[1], color=QUIET, va="bottom", ha="right")
     axes.annotate(
         f"private: median and\nspread of {len(ranked[0])} fits",
         (x[-1], ranked[-1][0]), xytext=(0, -10), textcoords="offset points",
-        color=PRIVATE, ha="right", va="top", fontweight="bold",
+        color=BLUE, ha="right", va="top", fontweight="bold",
     )  # fmt: skip
     axes.set_xlabel("epsilon  (smaller is more private)")
-    axes.set_ylabel("accuracy on test rows")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#e5e5e5", lw=0.8)
-    axes.set_axisbelow(True)
-    axes.set_title(title, loc="left", fontweight="bold", pad=24)
-    axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=OTHER)
-    figure.savefig(path, dpi=150)
-
-
-def new_figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DiscreetError(
-            "matplotlib is not installed, so no picture can be drawn. Install it with: "
-            "pip install 'matplotlib>=3.9'"
-        ) from None
-    # A Figure of its own needs no display and leaves pyplot's global state alone.
-    return Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes.set_ylabel(f"{names[2]} on test rows")
+    axes.grid(visible=False, axis="x")
+    axes.set_title(title, pad=24)
+    axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=SOFT)
+    save(figure, path)

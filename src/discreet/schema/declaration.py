@@ -277,6 +277,11 @@ class Schema:
             classes=None if label is None else label.classes,
         )
 
+    @property
+    def may_be_blank(self) -> bool:
+        """Whether a cell that cannot be read makes its row count for nothing."""
+        return any(column.rule(self.missing) == "blank" for column in self.columns.values())
+
     # Rows.
 
     def encode(self, table: Any, target: str | None = None, *, labelled: bool = False) -> Encoded:

@@ -13,19 +13,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee, NegativeBinomialTries
-from discreet.bounds import Bounds
-from discreet.checks import between, one_of, row_count
+from discreet.checks import between, one_of, row_count, weight_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
 from discreet.estimators.base import PrivateEstimator
 from discreet.estimators.claims import SEARCH
 from discreet.estimators.persistence import Seedless, whole
 from discreet.evaluation import EvaluationPlan
-from discreet.evaluation.holdout import split_rows, take
+from discreet.evaluation.holdout import count_rows, encoded, part_of, split_rows
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, read
 from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness, exponential_mechanism, integers
 from discreet.problem import sealed
+from discreet.schema import Encoded
 from discreet.tuning.candidates import list_candidates
 from discreet.tuning.plan import SearchPlan
 from discreet.tuning.tries import LAWS, draw_tries
@@ -66,7 +66,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     Parameters
     ----------
     estimator
-        An estimator of this library; classes must be declared in its bounds.
+        An estimator of this library; classes must be declared, in its bounds or schema.
     param_distributions
         Settings to choose among: lists, or distributions with a method ``rvs``.
     tries
@@ -126,13 +126,14 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
 
     # Before any row is read.
 
-    def plan(self, n_features: int, n_rows: int | None = None) -> SearchPlan:
+    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> SearchPlan:
         """Price the search: what each fit gets, and when the default is the better buy.
 
         Parameters
         ----------
         n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours ``n_rows`` is a
+            Public shape of the data. A schema of the estimator knows the number of
+            features. Under ``add-remove`` neighbours ``n_rows`` is a
             declared size; default: that of the estimator.
         """
         if not isinstance(self.estimator, PrivateEstimator):
@@ -141,6 +142,15 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
                 f"{type(self.estimator).__name__}; in a pipeline other steps may learn from rows, "
                 "so search the last step alone."
             )
+        if getattr(self.estimator, "inference", None) is not None:
+            raise Incompatible(
+                "Intervals of the winner of a search would not count the choice. Leave inference "
+                "out of the estimator."
+            )
+        schema = self.estimator._declared_schema()
+        if n_features is None and schema is not None:
+            n_features = len(schema.names(self.estimator.target))
+        n_features = weight_count("n_features", n_features)
         budget = Budget(self.epsilon, self.delta)
         self._score(budget)  # refuses what cannot be scored
         between("holdout", self.holdout, 0, 1)
@@ -185,7 +195,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
 
     def _score(self, budget: Budget) -> EvaluationPlan:
         """Return the plan of a private score at some budget."""
-        bounds, relation = Bounds.of(self.estimator.bounds), self.estimator.neighbours
+        bounds, relation = self.estimator._given_bounds(), self.estimator.neighbours
         if hasattr(self.estimator, "_grouping") and self.estimator._grouping() is not None:
             raise Incompatible(
                 "A search holds out single rows, and rows of one group would stand on both sides. "
@@ -217,17 +227,20 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     # The search.
 
     @whole
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Search, and keep the best try.
 
         Parameters
         ----------
         X, y
-            Rows and labels, as the estimator takes them.
+            Rows and labels, as the estimator takes them: with a schema any table, whose
+            column ``target`` holds the labels if ``y`` is None.
         """
         self._forget()
         random = as_randomness(self.random_state)
-        shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+        X, y = encoded(self.estimator, X, y)
+        cells = X.X if isinstance(X, Encoded) else X
+        shape = np.shape(cells) if not hasattr(cells, "shape") else cells.shape
         if len(shape) != 2:
             raise InvalidParameter("X must have two dimensions, rows and features.")
         secret = getattr(self.estimator, "neighbours", "") == "add-remove"
@@ -266,7 +279,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
         reader = plan.prepared(plan.candidates[0], plan.fit_budget)
         reader._validated(X, y)
         train, test = split_rows(n_rows, self.holdout, plan.neighbours, random)
-        rows, held = (take(X, train), take(y, train)), (take(X, test), take(y, test))
+        rows, held = part_of(X, y, train), part_of(X, y, test)
         # privacy: a warning for each try would count them.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -301,7 +314,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
         for model in models:
             # privacy: a fit that failed has the score of one that is always wrong. Failing is a
             # part of what its fit, on other rows, published.
-            value = -len(held[1]) / 2.0
+            value = -count_rows(held[0]) / 2.0
             if model is not None:
                 block = add_up(model, *read(model, held[0], held[1], score), score)[name]
                 value = float(block.ravel()[0]) * (-1.0 if self._metric() in _LOSSES else 1.0)
@@ -329,7 +342,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
         """Return the private score of a try, larger for a better one."""
         score = plan.score(plan.fit_budget)
         released = score.run(add_up(model, *read(model, held[0], held[1], score), score), random)
-        size = None if plan.neighbours == "add-remove" else len(held[1])
+        size = None if plan.neighbours == "add-remove" else count_rows(held[0])
         found = Evaluation(score, released, size, score.guarantee)
         value = found.estimates[self._metric()].value
         if math.isnan(value):

@@ -25,7 +25,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.pld import pld_delta
 from discreet.algorithms import FrankWolfe
-from discreet.algorithms.frank_wolfe.common import MOST_STEPS, TYPICAL, iterate, rounded_rows
+from discreet.algorithms.frank_wolfe.common import MOST_STEPS, iterate, rounded_rows
 from discreet.algorithms.frank_wolfe.polytope_plan import FrankWolfePlan
 from discreet.algorithms.frank_wolfe.sparse_steps import (
     SquaredSteps,
@@ -65,6 +65,7 @@ from discreet.sets import (
     Simplex,
     VertexPolytope,
 )
+from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 REAL = Bounds(features=(-1, 1), label=(-1, 1))
 BINARY = Bounds(features=(-1, 1), classes=(0, 1))
@@ -257,7 +258,11 @@ def test_default_steps_are_best_at_the_usual_curvature() -> None:
     plan = FrankWolfe().plan(task, BUDGET)
     assert isinstance(plan, FrankWolfePlan)
     kappa = plan.range / 5000 * math.log(2000) / math.sqrt(8 * 0.0243559704)
-    assert plan.steps == math.ceil((4 * plan.curvature / TYPICAL / kappa) ** (2 / 3)) == 14
+    assert (
+        plan.steps
+        == math.ceil((4 * plan.curvature / FRANK_WOLFE_CURVATURE / kappa) ** (2 / 3))
+        == 14
+    )
 
     def excess(steps: int, curvature: float, budget: Budget = BUDGET) -> float:
         other = FrankWolfe(steps=steps).plan(task, budget)
@@ -270,7 +275,8 @@ def test_default_steps_are_best_at_the_usual_curvature() -> None:
     for budget in (BUDGET, Budget(1.0)):
         steps = FrankWolfe().plan(task, budget).steps
         usual = [
-            excess(t, plan.curvature / TYPICAL, budget) for t in (steps // 4, steps, steps * 4)
+            excess(t, plan.curvature / FRANK_WOLFE_CURVATURE, budget)
+            for t in (steps // 4, steps, steps * 4)
         ]
         assert min(usual) == usual[1]
     worst = {t: excess(t, plan.curvature) for t in (14, 8 * 14, 64 * 14)}

@@ -10,13 +10,20 @@ from scipy.optimize import minimize
 
 from discreet.accounting import Budget, Gaussian, epsilon_at, gaussian_multiplier
 from discreet.algorithms import NoisyGradient
-from discreet.algorithms.gradient.heavy_ball import FEWEST, PATIENCE, SIGHT, WINDOWS, HeavyBall
-from discreet.algorithms.gradient.step_rules import BLUR, Smooth
+from discreet.algorithms.gradient.heavy_ball import HeavyBall
+from discreet.algorithms.gradient.step_rules import Smooth
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.losses import Logistic
 from discreet.noise import Seeded
 from discreet.problem import Problem
+from discreet.tuned.algorithms import (
+    BLUR,
+    HEAVY_BALL_SHARE,
+    HEAVY_BALL_STEPS,
+    HEAVY_BALL_TIME,
+    HEAVY_BALL_WINDOWS,
+)
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -56,8 +63,8 @@ def test_the_time_is_set_by_noise(n_rows: int, n_features: int, limit: str) -> N
     noise = math.sqrt(n_features) * release
     times = {
         "blur": BLUR["sign"] * math.sqrt(n_features) / noise,
-        "sight": SIGHT * n_rows / noise**2,
-        "patience": PATIENCE * n_features / (n_rows / 4),
+        "sight": HEAVY_BALL_SHARE * n_rows / noise**2,
+        "patience": HEAVY_BALL_TIME * n_features / (n_rows / 4),
         "guess": 60.0 / noise,
     }
     time = min(max(times["blur"], times["sight"]), times["patience"], times["guess"])
@@ -73,9 +80,9 @@ def test_steps_grow_as_the_root_and_stay_stable() -> None:
     for n_features in (20, 80):
         config = NoisyGradient(rule="heavy-ball")
         plan = config.plan(problem(10_000_000, n_features), BUDGET)
-        length = PATIENCE * n_features  # time times the largest curvature
+        length = HEAVY_BALL_TIME * n_features  # time times the largest curvature
         counts.append(plan.rule.steps(plan.usual_facts))
-        assert counts[-1] == pytest.approx(math.sqrt(WINDOWS * length / 2), rel=0.03)
+        assert counts[-1] == pytest.approx(math.sqrt(HEAVY_BALL_WINDOWS * length / 2), rel=0.03)
     assert counts[1] == pytest.approx(2 * counts[0], rel=0.03)
     for steps in (1, 30, 1000):
         plan = NoisyGradient(rule="heavy-ball", steps=steps).plan(problem(100_000), BUDGET)
@@ -83,7 +90,7 @@ def test_steps_grow_as_the_root_and_stay_stable() -> None:
         assert 0.0 < m < 1.0
         size = plan.rule.size(plan.facts_of_noise, steps, 0, 0.0)
         assert size * 100_000 / 4 < 2 * (1 + m) / (1 - m)
-    assert NoisyGradient().plan(problem(50), BUDGET).steps == FEWEST
+    assert NoisyGradient().plan(problem(50), BUDGET).steps == HEAVY_BALL_STEPS
 
 
 def test_iterates_converge_when_all_rows_are_alike() -> None:

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from discreet import Bounds
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, RecentredPerturbation
-from discreet.algorithms.gradient.line_search_estimates import LONGEST, SHORTEST, Cautious
+from discreet.algorithms.gradient.line_search_estimates import Cautious
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 from discreet.bounds import Array
 from discreet.data import ArraySource, Rows
@@ -25,6 +25,7 @@ from discreet.losses import CalibratedLogistic, Hinge, Logistic
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Seeded
 from discreet.problem import Problem
+from discreet.tuned.algorithms import LINE_LONGEST, LINE_SHORTEST
 
 N, P = 300, 4
 
@@ -320,7 +321,7 @@ def test_lengths_stay_in_the_range_that_is_tried() -> None:
     rows = problem().bound(ArraySource(X, y))
     for seed in range(20):
         found = float(np.linalg.norm(plan.line_search.fitted(rows, w, Seeded(seed))) / 12.0)
-        assert SHORTEST <= found <= LONGEST * (1 + 1e-12)
+        assert LINE_SHORTEST <= found <= LINE_LONGEST * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def plan_of(loss: Loss, n: int, p: int, budget: Budget, **settings: Any) -> Any:
 
 
 def test_time_depends_on_noise_and_prediction_alone() -> None:
-    rule, usual = Typical(), typical_steps.PREDICTION / 8.0
+    rule, usual = Typical(), typical_steps.CORNER_PREDICTION / 8.0
     assert rule.time(FACTS, 600) == pytest.approx(usual)
     for other in (
         replace(FACTS, n_rows=30_000),
@@ -79,7 +79,7 @@ def test_steps_stay_short_where_rows_are_many() -> None:
     rule, many = Typical(), replace(FACTS, n_rows=10**7, target="real")
     steps = round(rule.steps(many))
     m = rule.momentum(steps)
-    assert steps == typical_steps.MOST
+    assert steps == typical_steps.CORNER_MOST
     assert rule.size(many, steps, 0, 0.0) == pytest.approx((1 + m) / (1 - m) / (8 * 10**7))
     # Few steps leave nothing to average, so they go without momentum.
     assert rule.momentum(30) == 0.0 < rule.momentum(100) < rule.momentum(600) == 0.9
@@ -109,7 +109,7 @@ def test_bound_with_momentum_counts_what_momentum_costs(
 ) -> None:
     # All rows say "further, up to 1". Ten steps with much momentum hardly get there, so that the
     # bound for plain steps of the same length is false.
-    monkeypatch.setattr(typical_steps, "WINDOWS", 1.0)
+    monkeypatch.setattr(typical_steps, "CORNER_WINDOWS", 1.0)
     n = 100
     settings: dict[str, Any] = {"constraint": L2Ball(radius=1.0)} if inside else {}
     plan = plan_of(

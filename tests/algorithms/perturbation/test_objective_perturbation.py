@@ -14,7 +14,6 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from discreet.accounting import GAMMA_MODES, MODES, Budget, gamma_scale
-from discreet.accounting.strength import WORTH
 from discreet.algorithms import (
     ExponentialSampling,
     Localization,
@@ -48,6 +47,7 @@ from discreet.noise import Seeded, System
 from discreet.problem import Problem
 from discreet.regularizers import L1, ElasticNet, Indicator, Ridge, Zero
 from discreet.sets import Box, Intersection, L1Ball, L2Ball, Simplex
+from discreet.tuned.algorithms import RIDGE_NOISE
 
 NEIGHBOURS = ["zero-out", "replace-one", "add-remove"]
 
@@ -295,7 +295,7 @@ def test_a_weaker_ridge_is_taken_where_it_costs_little_noise(
         else:
             first = gamma_scale(terms, inner.epsilon, floor, neighbours)
         assert plan.strength < share * floor
-        assert first < plan.scale <= WORTH * first * (1 + 1e-9)
+        assert first < plan.scale <= RIDGE_NOISE * first * (1 + 1e-9)
         assert plan.guarantee.event.delta(epsilon) <= delta * (1 + 1e-6) + 1e-15
 
 

@@ -19,13 +19,6 @@ MOST_ROWS = 2**20
 MOST_STEPS = 2**15
 """Steps a default run never exceeds; absurd budgets and tens of millions of rows ask for more."""
 
-TYPICAL = 24.0
-"""How far the curvature of usual problems lies below its bound, for the default steps.
-
-Chosen on synthetic problems, see ``benchmarks/frank_wolfe.py steps``. Real rows
-are sparse and their slopes small, so a step gains more than its bound says.
-"""
-
 
 def largest_entry(problem: Problem) -> float:
     """Return the largest entry of a bounded row, intercept included."""

@@ -13,7 +13,6 @@ from discreet.accounting import Budget, Gaussian, Guarantee, gaussian_multiplier
 from discreet.algorithms.frank_wolfe.common import (
     MARGIN,
     NAME,
-    TYPICAL,
     assumptions,
     iterate,
     rounded_rows,
@@ -23,6 +22,7 @@ from discreet.data import Source, block_rows, gamma
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
 from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class GaussianFrankWolfePlan(CalibratedPlan):
         """Return the steps that minimise the bound on the excess at usual curvature."""
         assert self.problem.n_rows is not None
         noise = self.sensitivity * self._multiplier * self.width / self.problem.n_rows
-        return max(1, math.ceil(math.pow(2.0 * self.curvature / TYPICAL / noise, 2.0 / 3.0)))
+        return max(
+            1, math.ceil(math.pow(2.0 * self.curvature / FRANK_WOLFE_CURVATURE / noise, 2.0 / 3.0))
+        )
 
     @property
     def algorithm(self) -> str:

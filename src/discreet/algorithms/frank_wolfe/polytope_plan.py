@@ -13,7 +13,6 @@ from discreet.accounting import Budget, Event, Guarantee
 from discreet.algorithms.frank_wolfe.common import (
     MARGIN,
     NAME,
-    TYPICAL,
     assumptions,
     iterate,
     largest_entry,
@@ -33,6 +32,7 @@ from discreet.errors import MissingBound
 from discreet.mechanisms.bounded_range import per_round, rho_of
 from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 MOST_ROUNDING = 2.0**-6
 """Relative surcharge for rounding above which a faster but rougher kernel is not used."""
@@ -154,7 +154,7 @@ class FrankWolfePlan(CalibratedPlan):
         """Return the steps that minimise the bound on the excess at usual curvature."""
         assert self.problem.n_rows is not None
         noise = self.range * self.vertices.log_count / self.problem.n_rows
-        gain = self.curvature / TYPICAL / noise
+        gain = self.curvature / FRANK_WOLFE_CURVATURE / noise
         if self.budget.delta == 0:
             return max(1, math.ceil(math.sqrt(2.0 * gain * self.budget.epsilon)))
         rho = rho_of(self.budget) / (4.0 if self.pure else 1.0)

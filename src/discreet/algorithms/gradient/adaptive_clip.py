@@ -18,8 +18,7 @@ from discreet.checks import positive
 from discreet.data.clipped_sums import MOST_ROWS
 from discreet.errors import Incompatible
 from discreet.noise import Gaussian, Grid, Randomness, release
-
-_RATE = 0.2
+from discreet.tuned.algorithms import CLIP_RATE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,4 +65,4 @@ class AdaptiveClip:
         sigma = self.sigma * grid.surcharged(0.5, 1) / 0.5
         centred = np.array([short - rows / 2])
         share = float(release(centred, Gaussian(sigma=sigma, grid=grid), random)[0]) / self.batch
-        return clip * math.exp(-_RATE * share)
+        return clip * math.exp(-CLIP_RATE * share)

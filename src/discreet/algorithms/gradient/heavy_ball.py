@@ -19,22 +19,12 @@ from __future__ import annotations
 import math
 
 from discreet.algorithms.gradient.step_rules import Facts, Smooth
-
-SIGHT = 0.1
-"""How much of the loss at zero noise may cost before good weights further out are given up.
-
-As ``SHARE`` of the other rules; averaging the late part of a path noise has moved costs more
-where the loss curves. Chosen on artificial problems (``benchmarks/README.md``).
-"""
-
-WINDOWS = 20.0
-"""How many times the directions that momentum averages over fit into the whole path."""
-
-PATIENCE = 600.0
-"""Longest time in units of weights over the largest curvature: weaker directions are given up."""
-
-FEWEST = 100
-"""Steps, at least, so that the average is one over many windows of momentum."""
+from discreet.tuned.algorithms import (
+    HEAVY_BALL_SHARE,
+    HEAVY_BALL_STEPS,
+    HEAVY_BALL_TIME,
+    HEAVY_BALL_WINDOWS,
+)
 
 
 class HeavyBall(Smooth):
@@ -50,22 +40,24 @@ class HeavyBall(Smooth):
 
     def momentum(self, steps: int) -> float:
         """Return the part of the last direction that a step keeps."""
-        return 1.0 - WINDOWS / max(steps, FEWEST)
+        return 1.0 - HEAVY_BALL_WINDOWS / max(steps, HEAVY_BALL_STEPS)
 
     def time(self, facts: Facts, steps: int) -> float:
         """Return the sum of all steps: where noise alone would carry weights as far as aimed."""
         n, p = facts.n_rows, facts.dimension
         noise = math.sqrt(facts.noise(steps) / steps)
-        return min(facts.aim(steps, SIGHT) / noise, PATIENCE * p / (n * facts.smoothness))
+        return min(
+            facts.aim(steps, HEAVY_BALL_SHARE) / noise, HEAVY_BALL_TIME * p / (n * facts.smoothness)
+        )
 
     def steps(self, facts: Facts) -> float:
-        steps = float(FEWEST)
+        steps = float(HEAVY_BALL_STEPS)
         # Noise of batches, and pure noise, is not the same however the time is cut.
         for _ in range(20):
             length = self.time(facts, math.ceil(steps)) * facts.n_rows * facts.smoothness
             # As many as it takes at the longest stable size, which grows with their number.
-            root = math.sqrt(1.0 + 8.0 * length / WINDOWS)
-            steps = max(FEWEST, WINDOWS / 4.0 * (1.0 + root))
+            root = math.sqrt(1.0 + 8.0 * length / HEAVY_BALL_WINDOWS)
+            steps = max(HEAVY_BALL_STEPS, HEAVY_BALL_WINDOWS / 4.0 * (1.0 + root))
         return steps
 
     def size(self, facts: Facts, steps: int, k: int, seen: float) -> float:

@@ -31,12 +31,10 @@ from discreet.mechanisms.batches import Sampler
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
 from discreet.noise import Randomness
 from discreet.problem import Problem
+from discreet.tuned.algorithms import LINE_ROUNDS
 
 if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradient
-
-ROUNDS = 8
-"""Places at which the derivative is taken."""
 
 
 def estimates_logit(loss: Loss) -> bool:
@@ -97,7 +95,7 @@ class LineSearch:
     @property
     def rounds(self) -> int:
         """How often it is decided where to go next."""
-        return min(ROUNDS, self.sums)
+        return min(LINE_ROUNDS, self.sums)
 
     @property
     def shifting(self) -> bool:

@@ -14,7 +14,7 @@ the sums speak clearly against it. Where rows are many for the noise that length
 right or, if few rows lie on the wrong side, too short: the descent stopped early.
 So this one may be wrong about little, and fits the logistic loss itself. Its
 derivative by the logarithm of the length adds ``-m / (1 + exp(m))`` for a row of
-margin ``m``, which is below 0.28 for all rows on the right side. A clip of ``MARGIN``
+margin ``m``, which is below 0.28 for all rows on the right side. A clip of ``LINE_MARGIN``
 therefore cuts only rows that are wrong by more than that, and noise is the same
 for every length and number of weights. Such rows are counted first: the logistic
 model has next to none of them, so with more than noise explains it is wrong, what
@@ -37,33 +37,23 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.losses import CalibratedLogistic, Logistic
+from discreet.tuned.algorithms import (
+    LINE_CLIP,
+    LINE_DOUBTS,
+    LINE_KEPT,
+    LINE_LONGEST,
+    LINE_MARGIN,
+    LINE_QUIET,
+    LINE_RIGHT,
+    LINE_SHORTEST,
+    LINE_WRONG,
+)
 
 if TYPE_CHECKING:
     from discreet.algorithms.gradient.line_search import LineSearch
 
-LINE_CLIP = 0.25
-"""Clip of a calibrated derivative, in row norms over the root of the number of weights."""
-
-SHORTEST, LONGEST = 1.0 / 8.0, 2.0
-"""Lengths that are tried, against the one that was found."""
-
-MARGIN, QUIET = 5.0, 1e-3
-"""Clip of the derivative of the logistic loss by the logarithm of the length.
-
-It is larger where the noise of all sums, for each row and unit of the clip, is below ``QUIET``.
-"""
-
-RIGHT = 0.3
-"""What a row on the right side adds to it, at most; for the variance of batches."""
-
-DOUBTS, WRONG = 0.4, 2.0
-"""Part of the sums that count rows wrong by more than the clip, and deviations that are enough."""
-
-KEPT = 0.98
-"""How certain it is beforehand that the length is right."""
-
 _WRONG = np.linspace(0.02, 0.48, 24)[:, None]
-_TRIED = np.geomspace(SHORTEST, LONGEST, 200)
+_TRIED = np.geomspace(LINE_SHORTEST, LINE_LONGEST, 200)
 _SPREADS = np.exp(np.linspace(-6.0, 1.5, 31))[:, None]
 _FACTORS = np.exp(np.linspace(-0.3, 2.1, 97))
 _FOUND = int(np.argmin(np.abs(np.log(_FACTORS))))
@@ -106,7 +96,7 @@ class Calibrated:
 
 
 class Cautious:
-    """What sums say about the length, if it was right with probability ``KEPT`` before."""
+    """What sums say about the length, if it was right with probability ``LINE_KEPT`` before."""
 
     at = 1.0
 
@@ -114,16 +104,16 @@ class Cautious:
         self.loss, self.length = Logistic(), size
         self._clip = self.clip(length)
         self._found, self._left = size, length.rounds
-        self._doubts = math.ceil(DOUBTS * length.rounds)
+        self._doubts = math.ceil(LINE_DOUBTS * length.rounds)
         self._wrong = self._counted = 0.0
         problem = length.problem
         self._most = _rows(length) * problem.bounds.weight
-        self._variance = _variance(length, problem.bounds.weight * RIGHT)
+        self._variance = _variance(length, problem.bounds.weight * LINE_RIGHT)
         self._spreads = _SPREADS * problem.row_norm / math.sqrt(problem.dimension)
         self._lengths = size * _FACTORS
         self._slopes = self._spreads * _slope(self._spreads * self._lengths)
-        prior = np.full(_FACTORS.size, (1.0 - KEPT) / _FACTORS.size)
-        prior[_FOUND] += KEPT
+        prior = np.full(_FACTORS.size, (1.0 - LINE_KEPT) / _FACTORS.size)
+        prior[_FOUND] += LINE_KEPT
         # Most often spreads are about one over the root of the number of weights.
         self._evidence = np.log(prior) - np.log(_SPREADS) ** 2 / (2.0 * 0.6**2)
 
@@ -131,7 +121,7 @@ class Cautious:
     def clip(length: LineSearch) -> float:
         """Return the largest part of one row of weight 1 in a look."""
         each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.sums))
-        return MARGIN * math.cbrt(max(1.0, QUIET / each))
+        return LINE_MARGIN * math.cbrt(max(1.0, LINE_QUIET / each))
 
     def line(self, along: Array, y: Array) -> Array:
         """Return the margins of rows, or at first of those that are wrong by more than the clip.
@@ -150,7 +140,7 @@ class Cautious:
             self._counted += sums
             self._doubts -= 1
             return
-        if self._wrong > WRONG * math.sqrt(self._counted * self._variance):
+        if self._wrong > LINE_WRONG * math.sqrt(self._counted * self._variance):
             return
         here = self._spreads * _slope(self._spreads * self.length)
         expected = self._most * self.length * (here - self._slopes)

@@ -54,9 +54,7 @@ from discreet.problem import (
     promise,
     sealed,
 )
-
-UNDONE = 0.1
-"""What too few steps may add to the bound of the noise, by default, for smooth losses."""
+from discreet.tuned.algorithms import MIRROR_REST
 
 
 class Entropy:
@@ -243,7 +241,7 @@ class MirrorDescentPlan(CalibratedPlan):
         spread = (unit * self.problem.terms.lipschitz) ** 2 * self.geometry.noise(p)
         wanted = self._slope**2 / spread
         if self.smooth:
-            wanted = self._smoothness * math.sqrt(self._divergence / (2 * spread)) / UNDONE
+            wanted = self._smoothness * math.sqrt(self._divergence / (2 * spread)) / MIRROR_REST
         return max(1, math.ceil(min(wanted, affordable(self._n * p))))
 
     @cached_property

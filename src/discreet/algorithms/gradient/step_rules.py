@@ -42,37 +42,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-SHARE = 1 / 6
-"""How much of the loss at zero noise may cost; good weights further out are given up.
-
-Chosen among 1/4 to 1/12 on 24 synthetic problems (``benchmarks/README.md``). Only accuracy
-depends on it.
-"""
-
-BLUR = {"sign": 2.0, "index": 2.0, "real": 0.1, "count": 0.1, "vector": 0.1}
-"""How far noise may move the prediction of an ordinary row before weights are given up.
-
-That of classes was chosen on MNIST, that of numbers on artificial problems, where most labels are
-a part of their range (``benchmarks/README.md``). Only accuracy depends on it.
-"""
-
-TIMID = {"sign": 1.0, "index": 1.0, "real": 0.25, "count": 0.25, "vector": 0.25}
-"""Part of the share above for smooth losses: of numbers noise costs its square."""
-
-STABLE = 4.0
-"""How many times longer than the worst case allows steps on a smooth loss may be.
-
-Rows rarely all point one way. Chosen on MNIST; only accuracy depends on it.
-"""
-
-WORK = 4e10
-"""Products a default run may take, about half a minute on two cores."""
-
-BATCHED, LEAST_RATE = 1e10, 0.02
-"""The same where rows are drawn into batches, which takes longer, and their smallest part."""
-
-FEWEST, MOST = 300, 5000
-"""Passes a default run is never cut below, and never exceeds."""
+from discreet.tuned.algorithms import (
+    BATCH_RATE,
+    BATCH_WORK,
+    BLUR,
+    FEWEST_PASSES,
+    MOST_PASSES,
+    NOISE_SHARE,
+    PASS_WORK,
+    SMOOTH_SHARE,
+    STABLE,
+)
 
 
 def affordable(size: float) -> float:
@@ -81,7 +61,7 @@ def affordable(size: float) -> float:
     >>> affordable(1e5), affordable(1e12)
     (5000, 300)
     """
-    return max(FEWEST, min(MOST, WORK / size))
+    return max(FEWEST_PASSES, min(MOST_PASSES, PASS_WORK / size))
 
 
 def batch_rate(size: float, steps: float) -> float:
@@ -90,8 +70,8 @@ def batch_rate(size: float, steps: float) -> float:
     >>> batch_rate(1e6, 1500), batch_rate(1e8, 1500), batch_rate(1e9, 1500), batch_rate(1e9, 100)
     (1.0, 0.06666666666666667, 0.02, 1.0)
     """
-    steps = min(steps, MOST)
-    return 1.0 if steps <= affordable(size) else max(BATCHED / (size * steps), LEAST_RATE)
+    steps = min(steps, MOST_PASSES)
+    return 1.0 if steps <= affordable(size) else max(BATCH_WORK / (size * steps), BATCH_RATE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +109,7 @@ class Facts:
         """Return the part of the variance that a bound depends on."""
         return float(self.heard * self.unit * steps**self.growth + self.sampling)
 
-    def aim(self, steps: int, share: float = SHARE) -> float:
+    def aim(self, steps: int, share: float = NOISE_SHARE) -> float:
         """Return how far to go: to good weights, or as far as noise lets one see.
 
         Weights of norm ``A`` take noise of that norm. It costs at most ``A`` times
@@ -137,7 +117,7 @@ class Facts:
         points in no special direction by ``A / sqrt(p)`` margins.
         """
         price = math.sqrt(self.noise(steps) / steps) / self.lipschitz
-        seen = TIMID[self.target] * share * self.n_rows / price
+        seen = SMOOTH_SHARE[self.target] * share * self.n_rows / price
         blind = BLUR[self.target] * math.sqrt(self.dimension)
         return min(self.distance, self.margin * max(seen, blind))
 

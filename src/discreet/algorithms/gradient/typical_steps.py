@@ -6,10 +6,10 @@ noise moves an iterate by ``s sqrt(t / 2 h)`` where the data curves by ``h``. Wi
 rows of norm one, predictions move as much: the loss one descends is blurred by
 it, whatever the average of the path is. On the other hand a direction is fitted
 only if ``h t`` is well above one. The time at which both go equally well does not
-depend on ``h``: it is a constant over ``s``, here ``PREDICTION``. So no guess of the
+depend on ``h``: it is a constant over ``s``, here ``CORNER_PREDICTION``. So no guess of the
 norm of good weights is needed; one that is given sets the time instead, such
 that noise alone would carry weights that far. Where noise drowns the rows
-(``SHARE``), and where rows are so many that noise sets no limit (``PATIENCE``), the
+(``NOISE_SHARE``), and where rows are so many that noise sets no limit (``CORNER_TIME``), the
 time is shorter.
 
 Momentum: the gradient is taken at a moving average of the iterates, which keeps
@@ -29,31 +29,17 @@ from __future__ import annotations
 
 import math
 
-from discreet.algorithms.gradient.step_rules import SHARE, Facts, Lipschitz, Rule
-
-PREDICTION = 2.0
-"""Time times noise, in units of weights that move the prediction of a full row by one.
-
-Chosen on artificial problems (``benchmarks/README.md``). Only accuracy depends on it.
-"""
-
-SHARP = {"sign": 1.0, "index": 1.0, "real": 8.0, "count": 8.0, "vector": 8.0}
-"""How much more the losses curve together than if slopes turned while predictions move by one.
-
-Residuals of numbers may all lie within a small part of their range. Steps are kept that short.
-"""
-
-PATIENCE, FEW = 600.0, 20
-"""Longest time, in units of what one of the features takes, or one of so many if there are fewer.
-
-Weaker directions are given up, and the first steps, all of which go one way, not too far.
-"""
-
-WINDOWS = 60.0
-"""How many of the windows momentum averages over fit into the whole path."""
-
-FEWEST, MOST = 600, 1500
-"""Steps where noise allows them: more than the fewest where steps of that length would swing."""
+from discreet.algorithms.gradient.step_rules import Facts, Lipschitz, Rule
+from discreet.tuned.algorithms import (
+    CORNER_FEATURES,
+    CORNER_FEWEST,
+    CORNER_MOST,
+    CORNER_PREDICTION,
+    CORNER_SHARPNESS,
+    CORNER_TIME,
+    CORNER_WINDOWS,
+    NOISE_SHARE,
+)
 
 
 class Typical(Rule):
@@ -69,28 +55,28 @@ class Typical(Rule):
     average = "weighted"
 
     def momentum(self, steps: int) -> float:
-        return max(0.0, 1.0 - WINDOWS / steps)
+        return max(0.0, 1.0 - CORNER_WINDOWS / steps)
 
     def time(self, facts: Facts, steps: int) -> float:
         """Return the sum of the step lengths, if none is too long."""
         n, p = facts.n_rows, facts.dimension
         noise = math.sqrt(facts.noise(steps) / steps)
-        seen = min(PREDICTION * math.sqrt(p), SHARE * n * facts.lipschitz / noise)
+        seen = min(CORNER_PREDICTION * math.sqrt(p), NOISE_SHARE * n * facts.lipschitz / noise)
         aim = min(facts.distance, facts.margin * seen)
-        return min(aim / noise, PATIENCE * max(p, FEW) / (n * facts.bend))
+        return min(aim / noise, CORNER_TIME * max(p, CORNER_FEATURES) / (n * facts.bend))
 
     def steps(self, facts: Facts) -> float:
-        most, steps = min(MOST, Lipschitz().steps(facts)), float(FEWEST)
+        most, steps = min(CORNER_MOST, Lipschitz().steps(facts)), float(CORNER_FEWEST)
         # Noise that is not Gaussian grows with the number of steps, and shortens the time.
         for _ in range(20):
-            time, sharp = self.time(facts, math.ceil(steps)), SHARP[facts.target]
+            time, sharp = self.time(facts, math.ceil(steps)), CORNER_SHARPNESS[facts.target]
             length = time * facts.n_rows * facts.bend * sharp
-            steps = min(max(FEWEST, math.sqrt(WINDOWS * length / 2)), most)
+            steps = min(max(CORNER_FEWEST, math.sqrt(CORNER_WINDOWS * length / 2)), most)
         return steps
 
     def size(self, facts: Facts, steps: int, k: int, seen: float) -> float:
         m = self.momentum(steps)
-        stable = (1 + m) / (1 - m) / (facts.n_rows * facts.bend * SHARP[facts.target])
+        stable = (1 + m) / (1 - m) / (facts.n_rows * facts.bend * CORNER_SHARPNESS[facts.target])
         return min(self.time(facts, steps) / steps, stable)
 
     def bound(self, facts: Facts, steps: int) -> float:

@@ -41,9 +41,7 @@ from discreet.noise import Randomness
 from discreet.problem import Problem
 from discreet.regularizers import combined_prox
 from discreet.solvers.proximal import solve_model
-
-HESSIAN, ROUGH, LAST = 0.04, 0.1, 0.86
-"""Shares of the Hessian, of the first gradient and of the last one in the budget of both steps."""
+from discreet.tuned.algorithms import NEWTON_FIRST, NEWTON_HESSIAN, NEWTON_LAST
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class Correction:
     @cached_property
     def gradients(self) -> tuple[GradientNoise, GradientNoise]:
         """The noise of both gradients."""
-        return self._gradient(ROUGH), self._gradient(LAST)
+        return self._gradient(NEWTON_FIRST), self._gradient(NEWTON_LAST)
 
     def _gradient(self, share: float) -> GradientNoise:
         problem, clip = self.problem, self.problem.terms.lipschitz
@@ -112,9 +110,9 @@ class Correction:
         """The noise of the Hessian."""
         problem, rows, shifting = self.problem, most_rows(self.problem), self._shifting
         if self.budget.delta == 0:
-            epsilon = self._epsilon(HESSIAN)
+            epsilon = self._epsilon(NEWTON_HESSIAN)
             return HessianNoise.pure(problem, epsilon, n_rows=rows, shifting=shifting)
-        multiplier = self._whole / math.sqrt(HESSIAN)
+        multiplier = self._whole / math.sqrt(NEWTON_HESSIAN)
         return HessianNoise.gaussian(problem, multiplier, n_rows=rows, shifting=shifting)
 
     @property
@@ -125,7 +123,7 @@ class Correction:
     @property
     def event(self) -> Event:
         """What both steps cost."""
-        shares = HESSIAN, ROUGH, LAST
+        shares = NEWTON_HESSIAN, NEWTON_FIRST, NEWTON_LAST
         if self.budget.delta == 0:
             return Composed(tuple(Pure(self._epsilon(share)) for share in shares))
         return Composed(tuple(Gaussian(self._whole / math.sqrt(share)) for share in shares))

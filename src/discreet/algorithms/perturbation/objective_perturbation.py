@@ -57,7 +57,6 @@ from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 from discreet.noise.grid import MOST_STEPS
 from discreet.problem import (
-    ENOUGH_ROWS,
     NOMINAL_ROWS,
     CalibratedPlan,
     Problem,
@@ -72,29 +71,18 @@ from discreet.problem import (
 )
 from discreet.solvers.minimize import minimise
 from discreet.solvers.newton import DENSE
-
-OUTPUT_SHARES = (0.01, 0.03, 0.1)
-"""Shares of the budget that may hide the distance to the exact minimiser.
-
-The smallest is nearly always enough; more is worth it where rounding errors of
-very many rows or features force a loose certificate.
-"""
-
-RUN_SHARE = 0.1
-"""Share of the budget of the run where Newton steps follow it."""
-
-MANY_ROWS = 2_000_000
-"""Rows from which on Newton steps may follow; with a million they are level with two runs."""
-
-WORTH_STEPS = 0.5
-"""Share of the noise of a run alone that must not be exceeded for Newton steps to follow one."""
+from discreet.tuned.algorithms import (
+    ENOUGH_ROWS,
+    NEWTON_NOISE,
+    NEWTON_ROWS,
+    NEWTON_RUN,
+    OUTPUT_SHARES,
+    STRETCH,
+)
 
 APPROXIMATE = "objective-perturbation/approximate-minima"
 STEPS = "objective-perturbation/newton-steps"
 """What lets a certified approximate minimiser stand for the exact one."""
-
-MOST_STRETCH = 2.5
-"""How much longer than usual the weights of a classifier may be where rows are plenty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +147,7 @@ class ObjectivePerturbation:
             return first
         if many_rows(problem):
             corrected = self._corrected(problem, budget, asked)
-            if corrected.spread <= WORTH_STEPS * first.spread:
+            if corrected.spread <= NEWTON_NOISE * first.spread:
                 return corrected
         others = (self._calibrated(problem, budget, share, asked) for share in OUTPUT_SHARES[1:])
         return min((first, *others), key=lambda plan: plan.spread)
@@ -168,7 +156,7 @@ class ObjectivePerturbation:
         self, problem: Problem, budget: Budget, asked: float
     ) -> ObjectivePerturbationPlan:
         """Return the plan with a small part of the budget, and steps with the rest."""
-        part, rest = budget.split(RUN_SHARE)
+        part, rest = budget.split(NEWTON_RUN)
         # Output noise falls with the strength of the ridge and its pull rises: they shall be equal.
         tolerance = 4 * solver_error(problem)
         output = release_noise(
@@ -213,7 +201,7 @@ class ObjectivePerturbation:
         """Return the norm the ridge is for; long weights are out of reach where noise dominates."""
         guess = norm_guess_of(problem, self.norm_guess)
         # Classes may be separable, and then weights are worth any length that rows can pay for.
-        most = MOST_STRETCH if problem.loss.target in ("sign", "index") else 1.0
+        most = STRETCH if problem.loss.target in ("sign", "index") else 1.0
         stretch = math.sqrt(rows_against_noise(problem, budget) / ENOUGH_ROWS)
         return guess * min(most, max(0.25, stretch))
 
@@ -245,7 +233,7 @@ def check_group(problem: Problem, algorithm: str) -> None:
 
 def many_rows(problem: Problem) -> bool:
     """Return whether Newton steps may follow a run."""
-    enough = problem.n_rows is not None and problem.n_rows >= MANY_ROWS
+    enough = problem.n_rows is not None and problem.n_rows >= NEWTON_ROWS
     enough = enough and problem.grouping is None
     return enough and problem.dimension <= DENSE
 
@@ -306,7 +294,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         # A grid that is wide enough cannot be finer than this, see release_noise.
         coarse = 2.0**-37 * math.sqrt(self.problem.dimension) * self.strength * self.reach
         # Only a guess that was declared exceeds what rows can stretch the usual one to.
-        longest = min(self.aim / MOST_STRETCH, self.reach)
+        longest = min(self.aim / STRETCH, self.reach)
         error = 4 * solver_error(self.problem, longest)
         return max(1e-8 * self.scale, error, coarse)
 

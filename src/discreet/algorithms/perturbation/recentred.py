@@ -41,7 +41,6 @@ from discreet.accounting.theorems import theorems
 from discreet.algorithms.gradient import LineSearch, estimates_logit
 from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
-    OUTPUT_SHARES,
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
     least_output,
@@ -63,18 +62,13 @@ from discreet.problem import (
     promise,
     sealed,
 )
-
-FIRST = 0.1
-"""Share of the first run: the noise of the runs has variances as one over their shares."""
-
-STRONGER = 6.0
-"""How much stronger the first ridge is; a weak one would cost as much as in the second run."""
-
-SEARCH = 0.02
-"""Share of the noisy sums that fit the length."""
-
-WORTH = 1.03
-"""How much more noise the second, weaker ridge may cost by itself."""
+from discreet.tuned.algorithms import (
+    FIRST_RIDGE,
+    FIRST_RUN,
+    OUTPUT_SHARES,
+    SECOND_LINE_SEARCH,
+    SECOND_RIDGE_NOISE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,14 +164,14 @@ def calibrated(
     rule, sampler = MODES[mode], FullBatch()
     # The dimension matters only where a guess of the norm does.
     weakest, scale = default_strength(
-        terms, mode, budget.epsilon, budget.delta, neighbours, 1, worth=WORTH
+        terms, mode, budget.epsilon, budget.delta, neighbours, 1, worth=SECOND_RIDGE_NOISE
     )
     weak = max(weakest, ridge)
-    strong = max(STRONGER * weakest, ridge)
+    strong = max(FIRST_RIDGE * weakest, ridge)
     whole = sampler.multiplier(budget, sums, neighbours) if sums else 0.0
 
     def scales(factor: float) -> tuple[float, float, float]:
-        shares = FIRST, 1 - FIRST, SEARCH
+        shares = FIRST_RUN, 1 - FIRST_RUN, SECOND_LINE_SEARCH
         first, second, third = (factor / math.sqrt(share) for share in shares)
         return scale * first, scale * second, whole * third
 

@@ -39,10 +39,9 @@ from discreet.problem import (
     promise,
     sealed,
 )
+from discreet.tuned.algorithms import SUPPORT_SIZE
 
 VOTE_NOISES = ("laplace", "gumbel", "gaussian")
-USUAL_SIZE = 5
-
 SELECTORS: dict[str, type[Forward] | type[Votes]] = {
     "votes": Votes,
     "exponential": Exponential,
@@ -142,7 +141,7 @@ class SupportSelection:
 
     def _size(self, problem: Problem) -> int:
         if self.size is None:
-            return min(USUAL_SIZE, problem.n_features)
+            return min(SUPPORT_SIZE, problem.n_features)
         if integer("size", self.size) > problem.n_features:
             raise InvalidParameter(
                 f"size must be at most the number of features, {problem.n_features}."

@@ -1,8 +1,7 @@
-"""Every tuned number of the default rules, what it means, and the script that chose it.
+"""Tuned numbers of the default rules, what they mean, and the script that chose them.
 
-Only accuracy depends on these numbers. The axis is :func:`rows_against_noise`: rows per unit of
-noise, the number of rows over the norm of noise that hides one row's gradient of norm one.
-Scripts are in ``benchmarks/``; its README says on which problems they ran.
+The axis is :func:`rows_against_noise`: rows per unit of noise, the number of rows over the norm of
+noise that hides one row's gradient of norm one.
 """
 
 from __future__ import annotations
@@ -75,7 +74,8 @@ LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
 LINE_SEARCH_CAUTIOUS = 0.03
 """Sums of the line search for each step where rows are not few."""
 
-# Work: products of a run above which steps take batches, and the smallest part of the rows.
+# Work: products of a run above which steps take batches, and the smallest part of the rows, for
+# fits of a few seconds: few_rows.py and classes.py.
 
 WORK, LEAST_RATE = 2e9, 0.02
 WORK_SOFTMAX, LEAST_RATE_SOFTMAX = 5e9, 0.05
@@ -98,6 +98,11 @@ RESIDUAL_ROOT = 200.0
 
 RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
 """With one: rows per unit of noise over the first, or the penalty of a row times the second."""
+
+# Losses with a corner under pure privacy: rounded_corners.py.
+
+CORNER_NARROWEST, CORNER_WIDEST = 1e-6, 0.5
+"""Widths of rounding that are tried, in units of the largest label: 1 for classes."""
 
 # Any other problem: noisy_gradient.py, pure_dp.py.
 
