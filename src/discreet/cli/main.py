@@ -22,6 +22,7 @@ a first session:
   discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
+  discreet report model.json --out report.html
 
 each verb teaches itself: discreet fit --help
 
@@ -103,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
         listing,
         plan,
         predict,
+        report,
         schema,
         tune,
     )
@@ -122,6 +124,7 @@ def parser() -> argparse.ArgumentParser:
         evaluate,
         predict,
         card,
+        report,
         ledger,
         audit,
     )
