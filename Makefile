@@ -2,7 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite docs coverage test-oldest test-postgres test-browser docs-map figures dist clean
+.PHONY: demo test lint types suite docs tutorials figures coverage test-oldest test-postgres \
+	test-browser docs-map dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/discreet demo --out demo --force
@@ -40,7 +41,7 @@ $(VENV)/.ready: pyproject.toml
 
 # Pictures of the docs and for talks, from kept results.
 figures: $(VENV)/.demo
-	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python benchmarks/figures.py run
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.
 dist: $(VENV)/.demo
@@ -67,6 +68,10 @@ test-browser: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check playwright
 	mkdir -p screenshots
 	SCREENSHOTS=screenshots $(BIN)/pytest -n0 tests/browser
+
+# Runs the tutorials on public data and writes their pages; see docs/tutorials/make.py.
+tutorials: $(VENV)/.ready
+	$(BIN)/python docs/tutorials/make.py
 
 docs-map: $(VENV)/.ready
 	$(BIN)/python docs/proofs/make_index.py

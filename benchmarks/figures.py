@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from arguments import parser_of
 from discreet import Guarantee
 from discreet.accounting import Gaussian, gaussian_multiplier
 from discreet.report import attack_plot
@@ -28,6 +29,7 @@ def promise(epsilon: float) -> Guarantee:
 
 def main() -> None:
     """Draw every picture."""
+    parser_of(__doc__).parse_args()
     promises = {f"epsilon {e:g}": promise(e) for e in (8.0, 3.0, 1.0, 0.3)}
     attack_plot(DOCS / "attack.png", promises)
 

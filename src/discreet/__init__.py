@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
+    from discreet.data import memory_limit, watching
     from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.preprocessing import (
+        PrivateBounds,
+        PrivateCategories,
+        PrivatePCA,
+        PrivateStandardScaler,
+    )
+    from discreet.rehearsal import rehearse
     from discreet.schema import (
         Boolean,
         Categories,
@@ -59,6 +67,8 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "PrivateBounds",
+    "PrivateCategories",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -66,6 +76,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePCA",
     "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
@@ -75,6 +86,7 @@ __all__ = [
     "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
+    "PrivateStandardScaler",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "Range",
@@ -87,12 +99,16 @@ __all__ = [
     "evaluate",
     "load",
     "make_private_scorer",
+    "memory_limit",
+    "rehearse",
+    "watching",
 ]
 
 _HOMES = {
     "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
+    "rehearse": "rehearsal",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
@@ -105,11 +121,17 @@ _HOMES = {
     "Range": "schema",
     "Schema": "schema",
     "Ledger": "ledger",
+    "PrivateBounds": "preprocessing",
+    "PrivateCategories": "preprocessing",
+    "PrivatePCA": "preprocessing",
     "PrivateSearch": "tuning",
+    "PrivateStandardScaler": "preprocessing",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
     "audit": "auditing",
+    "memory_limit": "data",
+    "watching": "data",
 }
 
 

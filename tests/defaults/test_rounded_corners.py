@@ -13,7 +13,9 @@ from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Rows
 from discreet.defaults import Asked, recommend
+from discreet.defaults.case import Case
 from discreet.defaults.rounded_corners import RoundedCorners, rounded_corners
+from discreet.errors import DiscreetError
 from discreet.lab import corner
 from discreet.losses import Absolute, Hinge, Logistic, Loss, Quantile
 from discreet.noise import Seeded
@@ -41,7 +43,7 @@ def problem(loss: Loss | None = None, strength: float = 200.0, n_rows: int = 20_
 
 
 def rounded(given: Problem, budget: Budget, strength: float | None = None) -> RoundedCorners:
-    found = rounded_corners(given, budget, strength=strength)
+    found = rounded_corners(Case(given, budget, Asked(strength=strength)))
     assert found is not None
     return found
 
@@ -57,9 +59,10 @@ def test_the_width_is_twice_the_least_that_keeps_the_ridge(strength: float, widt
     assert narrower.facts()["strength"] > strength
 
 
-def test_where_no_width_keeps_the_ridge_nothing_is_rounded() -> None:
-    assert rounded_corners(problem(strength=5.0), Budget(0.1)) is None
-    assert rounded(problem(strength=30.0), Budget(0.2)).width == 0.25
+def test_where_no_width_keeps_the_ridge_the_widest_is_taken() -> None:
+    for strength in (0.0, 1e-9, 5.0, 30.0):
+        assert rounded(problem(strength=strength), Budget(0.1)).width == 0.5
+    assert rounded(problem(strength=30.0), Budget(1.0)).width < 0.5
 
 
 def test_widths_of_quantiles_scale_with_the_curvature() -> None:
@@ -103,11 +106,12 @@ def test_auto_rounds_under_pure_privacy_and_names_the_better_worst_case() -> Non
     assert given.width == plan.width
 
 
-def test_nothing_is_rounded_without_a_corner_or_a_ridge() -> None:
-    assert rounded_corners(problem(strength=0.0), Budget(1.0)) is None
-    assert rounded_corners(problem(Logistic()), Budget(1.0)) is None
-    penalised = replace(problem(), regularizer=L1(strength=1.0))
-    assert rounded_corners(penalised, Budget(1.0), strength=3.0) is None
+def test_nothing_is_rounded_without_a_corner_with_a_delta_or_with_another_penalty() -> None:
+    assert rounded_corners(Case(problem(Logistic()), Budget(1.0))) is None
+    halved = replace(problem(Absolute()), regularizer=L1(strength=1e-9))
+    assert rounded_corners(Case(halved, Budget(1.0))) is None
+    penalised = replace(problem(strength=0.0), regularizer=L1(strength=1e4))
+    assert not isinstance(recommend(penalised, Budget(1.0)), RoundedCorners)
     assert not isinstance(recommend(problem(), Budget(1.0, 1e-6)), RoundedCorners)
 
 
@@ -147,3 +151,19 @@ def test_on_corners_localization_is_better_as_its_bound_says() -> None:
         for p in (plan, near)
     )
     assert local < auto <= plan.expected_excess
+
+
+def test_a_width_can_be_asked_for_and_is_refused_where_it_means_nothing() -> None:
+    def asked(task: Problem, name: str = "objective-perturbation", width: float = 0.1) -> Any:
+        given = Asked(algorithm=name, settings={"corner_width": width})
+        return recommend(task, Budget(1.0, 1e-6), given)
+
+    assert asked(problem()).problem.loss.width == 0.1
+    for refused in (
+        lambda: asked(problem(), "output-perturbation"),
+        lambda: asked(problem(Logistic())),
+        lambda: asked(problem(), width=-1.0),
+        lambda: asked(replace(problem(Absolute()), regularizer=L1(strength=1.0))),
+    ):
+        with pytest.raises(DiscreetError):
+            refused()

@@ -106,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
         predict,
         report,
         schema,
+        summary,
         tune,
     )
     from discreet.cli.parser import Parser
@@ -123,6 +124,7 @@ def parser() -> argparse.ArgumentParser:
         accuracy_first,
         evaluate,
         predict,
+        summary,
         card,
         report,
         ledger,

@@ -24,6 +24,9 @@ from discreet.tuned.defaults import FAINT, REGIONS, Region
 CALIBRATED_CLIP = "calibrated_clip"
 """Setting that fits the calibrated logistic loss of that clip in place of the logistic one."""
 
+CORNER_WIDTH = "corner_width"
+"""Setting that fits a loss with its corner rounded by that width, by objective perturbation."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -34,7 +37,7 @@ class Asked:
     algorithm
         ``"auto"``, the name of an algorithm, or an instance of one.
     settings
-        Parameters of an algorithm given by name, and ``calibrated_clip``.
+        Parameters of an algorithm given by name, ``calibrated_clip`` and ``corner_width``.
     strength
         Ridge strength, on the sum scale.
     norm_guess

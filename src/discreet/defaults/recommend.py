@@ -7,9 +7,10 @@ from inspect import signature
 from typing import Any
 
 from discreet.accounting import Budget
-from discreet.algorithms import ALGORITHMS
+from discreet.algorithms import ALGORITHMS, ObjectivePerturbation
 from discreet.checks import one_of
-from discreet.defaults.case import CALIBRATED_CLIP, Asked, Case
+from discreet.defaults.case import CALIBRATED_CLIP, CORNER_WIDTH, Asked, Case
+from discreet.defaults.rounded_corners import rounded_by
 from discreet.defaults.rules import RULES, Rule
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import CalibratedLogistic, Logistic
@@ -79,12 +80,16 @@ def _named(name: str, case: Case) -> Plan:
             "regularizer where the estimator has one."
         )
     settings: dict[str, Any] = given | dict(case.asked.settings or {})
-    clip = settings.pop(CALIBRATED_CLIP, None)
+    clip, width = settings.pop(CALIBRATED_CLIP, None), settings.pop(CORNER_WIDTH, None)
     if unknown := sorted(str(s) for s in set(settings) - known):
         raise InvalidParameter(
             f"settings must name parameters of {name}: {', '.join(sorted(known))}, or "
-            f"{CALIBRATED_CLIP}. Got {', '.join(unknown)} besides."
+            f"{CALIBRATED_CLIP} or {CORNER_WIDTH}. Got {', '.join(unknown)} besides."
         )
+    if width is not None:
+        if name != ObjectivePerturbation.name:
+            raise Incompatible(f"{CORNER_WIDTH} is for {ObjectivePerturbation.name}.")
+        return rounded_by(case, width, {k: v for k, v in settings.items() if k not in given})
     if clip is None:
         return case.planned(ALGORITHMS[name](**settings))
     if case.problem.loss != Logistic():

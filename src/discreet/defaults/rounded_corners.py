@@ -4,8 +4,8 @@ Objective perturbation needs curvature, and on ordinary data it beats by far wha
 as they are: its noise is damped by the curvature of the data. So ``"auto"`` rounds the corner.
 A narrow rounding is a small bias; but the narrower, the more the loss bends, and past some width
 the calibration asks for more ridge than was asked for, which costs far more than the bias. The
-rule takes twice the least width at which the ridge stays as it was asked for. It knows public
-facts only.
+rule takes twice the least width at which the ridge stays as it was asked for, and the widest one
+where there is no ridge or a fainter one than privacy needs. It knows public facts only.
 
 The rule looks to ordinary data. On data made of corners the bias grows with the rows, and there
 localization has the better worst case; the plan says so.
@@ -14,18 +14,21 @@ localization has the better worst case; the plan says so.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from discreet.accounting import Budget, Guarantee
+from discreet.accounting import Guarantee
 from discreet.algorithms import Localization, ObjectivePerturbation
+from discreet.checks import positive
 from discreet.data import Source
-from discreet.errors import DiscreetError
+from discreet.defaults.case import CORNER_WIDTH, Case
+from discreet.errors import DiscreetError, Incompatible
 from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked
-from discreet.regularizers import Ridge
+from discreet.regularizers import Ridge, Zero
 from discreet.tuned.defaults import CORNER_NARROWEST, CORNER_WIDEST
 
 BISECTIONS = 30
@@ -124,72 +127,97 @@ class RoundedCorners(CalibratedPlan):
         return self.each.run(source, random)
 
 
-def rounded_corners(
-    problem: Problem,
-    budget: Budget,
-    *,
-    strength: float | None = None,
-    norm_guess: float | None = None,
-) -> RoundedCorners | None:
-    """Return the plan that rounds the corner of a loss with a ridge, or None.
-
-    None where the loss has no corner to round, no ridge was asked for or one so faint that
-    privacy needs more, or objective perturbation does not apply.
+def rounded_by(
+    case: Case, width: float, settings: Mapping[str, Any] | None = None
+) -> RoundedCorners:
+    """Return the plan that rounds the corner of a loss by a width, in units of its labels.
 
     Parameters
     ----------
-    problem, budget
-        Public facts, and what a run may cost.
-    strength, norm_guess
-        As in :func:`~discreet.defaults.recommend`.
+    case
+        Problem, budget and what was asked for.
+    width
+        How wide the corner is rounded.
+    settings
+        Parameters of objective perturbation, for the rounded loss.
 
     Examples
     --------
+    >>> from discreet.accounting import Budget
+    >>> from discreet.bounds import Bounds
+    >>> from discreet.losses import Hinge
+    >>> problem = Problem(loss=Hinge(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+    ...                   n_features=6, n_rows=20_000)
+    >>> rounded_by(Case(problem, Budget(1.0)), 0.25).problem.loss
+    HuberisedHinge(width=0.25)
+    """
+    problem, penalty = case.problem, case.problem.regularizer
+    form = problem.loss.rounded(positive(CORNER_WIDTH, width))
+    if form is None:
+        raise Incompatible(f"The {problem.loss.name} loss has no corner to round.")
+    # The rounded loss is the given one over the factor, so the ridge is divided too.
+    loss, factor = form
+    if penalty.kernel.zero:
+        ridge = penalty.strong_convexity / factor
+        penalty = Ridge(strength=ridge) if ridge else Zero()
+    elif factor != 1.0:
+        raise Incompatible(
+            f"The {problem.loss.name} loss is rounded to half of itself, and a "
+            f"{penalty.name} penalty cannot be halved with it."
+        )
+    given = case.asked.parameters
+    if "strength" in given:
+        given["strength"] /= factor
+    algorithm = ObjectivePerturbation(**(given | dict(settings or {})))
+    each = case.planned(algorithm, replace(problem, loss=loss, regularizer=penalty))
+    assert isinstance(each, CalibratedPlan)
+    found = RoundedCorners(problem, each, width, factor, None)
+    found = replace(found, worst=_localized(case, found))
+    return found.explained(settings={**each.settings, CORNER_WIDTH: width})
+
+
+def rounded_corners(case: Case) -> RoundedCorners | None:
+    """Return the plan that rounds the corner of a loss by the rule, or None.
+
+    None where the loss has no corner to round, or objective perturbation does not apply.
+
+    Parameters
+    ----------
+    case
+        Problem, budget and what was asked for.
+
+    Examples
+    --------
+    >>> from discreet.accounting import Budget
     >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Hinge
     >>> problem = Problem(loss=Hinge(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=6, n_rows=20_000, regularizer=Ridge(strength=200.0))
-    >>> plan = rounded_corners(problem, Budget(1.0))
-    >>> round(plan.width, 4), plan.each.strength
+    >>> plan = rounded_corners(Case(problem, Budget(1.0)))
+    >>> round(plan.width, 4), plan.facts()["strength"]
     (0.0103, 200.0)
     """
-    asked = max(problem.regularizer.strong_convexity, strength or 0.0)
-    cornered = has_corner(problem)
-    plain = problem.regularizer.kernel.zero
-    if not (cornered and plain and asked > 0.0 and problem.loss.rounded(1.0) is not None):
+    if not has_corner(case.problem):
         return None
-    unit = min(problem.bounding.label_bound, 1e300)
-
-    def planned(width: float) -> tuple[Plan, float]:
-        form = problem.loss.rounded(width * unit)
-        assert form is not None
-        loss, factor = form
-        # The rounded loss is the given one over the factor, so the ridge is divided too.
-        kept = Ridge(strength=asked / factor)
-        algorithm = ObjectivePerturbation(norm_guess=norm_guess)
-        return algorithm.plan(replace(problem, loss=loss, regularizer=kept), budget), factor
+    unit = min(case.problem.bounding.label_bound, 1e300)
+    asked = max(case.problem.regularizer.strong_convexity, case.asked.strength or 0.0)
 
     def keeps(width: float) -> bool:
-        plan, factor = planned(width)
-        return float(plan.facts()["strength"]) <= asked / factor * (1.0 + 1e-9)
+        plan = rounded_by(case, width * unit)
+        return float(plan.facts()["strength"]) <= asked / plan.factor * (1.0 + 1e-9)
 
     try:
-        width = _width(keeps)
-        if width is None:  # a ridge so faint decides nothing
-            return None
-        plan, factor = planned(width)
+        return rounded_by(case, unit * (_width(keeps) if asked else CORNER_WIDEST))
     except DiscreetError:
         return None
-    found = RoundedCorners(problem, plan, width * unit, factor, None)
-    return replace(found, worst=_localized(problem, budget, asked, norm_guess, found))
 
 
-def _width(keeps: Any) -> float | None:
-    """Return twice the least width that keeps the ridge, or None if no width does."""
+def _width(keeps: Callable[[float], bool]) -> float:
+    """Return twice the least width that keeps the ridge, or the widest if that is narrower."""
     if keeps(CORNER_NARROWEST):
         return 2.0 * CORNER_NARROWEST
-    if not keeps(CORNER_WIDEST):
-        return None
+    if not keeps(CORNER_WIDEST):  # a ridge so faint decides nothing
+        return CORNER_WIDEST
     low, high = math.log(CORNER_NARROWEST), math.log(CORNER_WIDEST)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
@@ -197,18 +225,14 @@ def _width(keeps: Any) -> float | None:
     return min(2.0 * math.exp(high), CORNER_WIDEST)
 
 
-def _localized(
-    problem: Problem,
-    budget: Budget,
-    strength: float,
-    norm_guess: float | None,
-    rounded: RoundedCorners,
-) -> float | None:
-    """Return the bound of localization if it applies and is the smaller one."""
-    if budget.delta > 0.0:
+def _localized(case: Case, rounded: RoundedCorners) -> float | None:
+    """Return the bound of localization with the same ridge, if it is the smaller one."""
+    strength = float(rounded.each.facts()["strength"]) * rounded.factor
+    if case.budget.delta > 0.0:
         return None
     try:
-        other = Localization(strength=strength, norm_guess=norm_guess).plan(problem, budget)
+        algorithm = Localization(strength=strength, norm_guess=case.asked.norm_guess)
+        other = algorithm.plan(case.problem, case.budget)
     except DiscreetError:
         return None
     return other.expected_excess if other.expected_excess < rounded.expected_excess else None

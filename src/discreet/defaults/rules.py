@@ -142,10 +142,11 @@ class RoundedCorner(Rule):
     why = "a rounded corner lets the curvature of the data damp the noise"
 
     def applies(self, case: Case) -> bool:
-        return case.budget.delta == 0.0 and has_corner(case.problem)
+        weak = case.problem.regularizer.kernel.zero or case.unhindered
+        return case.budget.delta == 0.0 and weak and has_corner(case.problem)
 
     def plan(self, case: Case) -> Plan | None:
-        return rounded_corners(case.problem, case.budget, **case.asked.parameters)
+        return rounded_corners(case)
 
 
 class SoftmaxDescent(Rule):

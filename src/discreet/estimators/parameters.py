@@ -44,6 +44,11 @@ TABLES = """
         ``"blank"``, which lets a row count for nothing in a fit, and puts a missing
         value at the middle of its range in a prediction."""
 
+RANDOM = """
+    random_state
+        None draws from the operating system. A seed makes the fit repeatable
+        and the guarantee says ``secure=False``."""
+
 LEDGER = """
     ledger
         A :class:`~discreet.Ledger` that this fit is charged to before anything is
@@ -62,10 +67,7 @@ COMMON = f"""
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows
-        Declared size of the data; used under ``add-remove`` only.
-    random_state
-        None draws from the operating system. A seed makes the fit repeatable
-        and the guarantee says ``secure=False``.{LEDGER}"""
+        Declared size of the data; used under ``add-remove`` only.{RANDOM}{LEDGER}"""
 
 ALGORITHM = """
     algorithm
@@ -76,6 +78,13 @@ ALGORITHM = """
     settings
         Parameters of an algorithm given by name, such as ``{"steps": 100}``. What a fit
         leaves in ``algorithm_`` and ``settings_`` repeats it if both are passed."""
+
+CLASS_WEIGHT = """
+    class_weight
+        Weight of every class, as ``{"no": 1, "yes": 8}``: declared, never counted from
+        rows. Weights are divided by the largest, so noise stays as it is, penalties
+        weigh against a sum that counts the other classes less, and probabilities are
+        those of rows that are weighted so. None weighs all alike."""
 
 GUESS = """
     norm_guess

@@ -34,6 +34,7 @@ from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
 from discreet.estimators.parameters import Configured
 from discreet.files.checksums import is_sealed, parse, seal
 from discreet.files.writing import write_text
+from discreet.inference import INTERVALS
 from discreet.losses import LOSSES, Clipped
 from discreet.parts import BrokenPart
 from discreet.regularizers import REGULARIZERS
@@ -323,8 +324,8 @@ def part_of_a_file(name: str) -> Any:
     own = (type(part) for table in tables for part in table.own)
     # Those of installed packages last, so that a broken one hinders only files that need it.
     others = (type(part) for table in tables for part in table.values())
-    first = (Bounds, Budget, Clipped, Schema)
-    kinds = chain(first, own, ALGORITHMS.own, others, ALGORITHMS.values())
+    first: tuple[type, ...] = (Bounds, Budget, Clipped, Schema, *INTERVALS)
+    kinds: Any = chain(first, own, ALGORITHMS.own, others, ALGORITHMS.values())
     return next((kind for kind in kinds if kind.__name__ == name), None)
 
 

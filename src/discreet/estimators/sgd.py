@@ -17,12 +17,20 @@ from discreet.estimators.base import PrivateEstimator, assuming
 from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import (
     AnyAlgorithm,
+    ClassWeights,
     Penalised,
-    PrivateClassifier,
     PrivateRegressor,
     RidgePenalty,
 )
-from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.parameters import (
+    ALGORITHM,
+    CLASS_WEIGHT,
+    COMMON,
+    FITTED,
+    GUESS,
+    INTERCEPT,
+    PENALTIES,
+)
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities, separate_probabilities
 from discreet.losses import (
@@ -87,7 +95,7 @@ class _Stepped(Penalised):
         return recommend(problem, budget, asked)
 
 
-class PrivateSGDClassifier(_Stepped, PrivateClassifier):
+class PrivateSGDClassifier(_Stepped, ClassWeights):
     __doc__ = f"""Linear classifier of any registered loss, by noisy gradient steps.
 
     A loss of one output fits more than two classes one against the rest, and
@@ -95,7 +103,7 @@ class PrivateSGDClassifier(_Stepped, PrivateClassifier):
 {COMMON}
     loss
         Name or instance of a loss for classes, such as ``"hinge"``,
-        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{_STEPS}{_REST}{FITTED}
+        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{CLASS_WEIGHT}{_STEPS}{_REST}{FITTED}
 
     Examples
     --------

@@ -22,8 +22,9 @@ def accuracy_plot(
     guessing: float,
     title: str,
     subtitle: str = "",
+    names: tuple[str, str, str] = ("not private", "always the larger class", "accuracy"),
 ) -> None:
-    """Draw test accuracy against epsilon and write it to ``path``.
+    """Draw test accuracy, or another score, against epsilon and write it to ``path``.
 
     Accuracy is a function of data. Draw it for public data only, or pay for it.
 
@@ -39,6 +40,8 @@ def accuracy_plot(
         Accuracy of the non-private model and of always naming the largest class.
     title, subtitle
         What is shown.
+    names
+        How baseline, guessing and score are called.
 
     Examples
     --------
@@ -75,17 +78,15 @@ def accuracy_plot(
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     # The lines carry their names, so no legend has to be matched by colour.
     left, right = axes.get_xlim()
-    axes.text(left * 1.05, baseline, f"not private: {baseline:.1%}", color=SOFT, va="bottom")
-    axes.text(
-        right / 1.05, guessing, "always the larger class", color=QUIET, va="bottom", ha="right"
-    )
+    axes.text(left * 1.05, baseline, f"{names[0]}: {baseline:.1%}", color=SOFT, va="bottom")
+    axes.text(right / 1.05, guessing, names[1], color=QUIET, va="bottom", ha="right")
     axes.annotate(
         f"private: median and\nspread of {len(ranked[0])} fits",
         (x[-1], ranked[-1][0]), xytext=(0, -10), textcoords="offset points",
         color=BLUE, ha="right", va="top", fontweight="bold",
     )  # fmt: skip
     axes.set_xlabel("epsilon  (smaller is more private)")
-    axes.set_ylabel("accuracy on test rows")
+    axes.set_ylabel(f"{names[2]} on test rows")
     axes.grid(visible=False, axis="x")
     axes.set_title(title, pad=24)
     axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=SOFT)

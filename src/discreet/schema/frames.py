@@ -81,6 +81,10 @@ def cells_of(column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return column.ravel() if column.dtype.kind in "biufmM" else column.ravel().tolist()
     if hasattr(column, "to_pylist"):  # Arrow
+        if str(column.type).startswith(
+            ("int", "uint", "float", "double")
+        ):  # a missing one becomes NaN
+            return column.to_numpy(zero_copy_only=False)
         return column.to_pylist()
     kind = getattr(getattr(column, "dtype", None), "kind", None)
     if kind in ("b", "i", "u", "f", "m", "M") and isinstance(column.dtype, np.dtype):

@@ -99,9 +99,9 @@ RESIDUAL_ROOT = 200.0
 RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
 """With one: rows per unit of noise over the first, or the penalty of a row times the second."""
 
-# Losses with a corner under pure privacy: pure_dp.py.
+# Losses with a corner under pure privacy: rounded_corners.py.
 
-CORNER_NARROWEST, CORNER_WIDEST = 1e-6, 0.25
+CORNER_NARROWEST, CORNER_WIDEST = 1e-6, 0.5
 """Widths of rounding that are tried, in units of the largest label: 1 for classes."""
 
 # Any other problem: noisy_gradient.py, pure_dp.py.

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.perturbation.second_moments import SecondMoments
+from discreet.algorithms.perturbation.second_moments import SecondMoments, packed, unpacked
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
@@ -220,16 +220,13 @@ class SufficientStatisticsPlan(CalibratedPlan):
         """Return noisy matrix, noisy vector and the strength they call for, in real units."""
         moments, p = self.moments, self.moments.dimension
         gram, cross = (m * moments.unit for m in moments.integers(self.problem, source))
-        upper = np.triu_indices(p, 1)
-        parts = [np.diag(gram), self._double * gram[upper], cross]
+        parts, size = [packed(gram, self._double), cross], p * (p + 1) // 2
         if self.ridge == "adassp":
             parts.append(np.linalg.eigvalsh(gram)[:1].astype(np.float64))
         out = self.noise.add(np.concatenate(parts), random)  # privacy: the only exit of data
-        matrix = np.diag(out[:p])
-        matrix[upper] = out[p : p + len(upper[0])] / self._double
-        matrix = np.triu(matrix) + np.triu(matrix, 1).T
-        matrix, square = matrix * moments.row_scale**2, moments.row_scale**2
-        vector = out[p + len(upper[0]) :][:p] * moments.row_scale * moments.label_scale
+        square = moments.row_scale**2
+        matrix = unpacked(out[:size], p, self._double) * square
+        vector = out[size:][:p] * moments.row_scale * moments.label_scale
         if self.ridge == "fixed":
             return matrix, vector, self.strength
         if self.ridge == "adassp":
