@@ -82,7 +82,7 @@ def cells_of(column: Any) -> Any:
     ['a', 'b']
     """
     if isinstance(column, np.ma.MaskedArray):
-        return column.astype(object).filled(None).ravel().tolist()
+        return np.ma.filled(column.astype(object), None).ravel().tolist()
     if isinstance(column, np.ndarray):
         return column.ravel() if column.dtype.kind in "biufmM" else column.ravel().tolist()
     if hasattr(column, "to_pylist"):  # Arrow
