@@ -77,6 +77,7 @@ class Fitted:
     guarantee_: Guarantee
     algorithm_: str
     settings_: dict[str, Any]
+    n_rows_: int | None
     bounds_: Bounds
     n_features_in_: int
     classes_: Any
@@ -223,6 +224,8 @@ class PrivateEstimator(Fitted, Grouped):
         self.algorithm_ = plan.algorithm
         # privacy: parameters of a plan, which exists before a row is read.
         self.settings_ = dict(getattr(plan, "settings", {}))
+        # privacy: public by the relation, or declared: a secret number is not in a problem.
+        self.n_rows_ = plan.problem.n_rows
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError
