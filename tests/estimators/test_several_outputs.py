@@ -65,7 +65,13 @@ def test_one_column_is_one_output_and_frames_are_taken():
 
 @pytest.mark.parametrize(
     "options",
-    [{"clip": 1.0}, {"algorithm": "noisy-gradient"}, {"inference": "table"}, {"missing": "blank"}],
+    [
+        {"clip": 1.0},
+        {"algorithm": "noisy-gradient"},
+        {"inference": "table"},
+        {"missing": "blank"},
+        {"rows_per_group": 2},
+    ],
     ids=str,
 )
 def test_what_is_for_one_output_is_refused(options):

@@ -64,7 +64,7 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
         return owner._planned(assuming(problem))
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
@@ -75,6 +75,8 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
             Labels, clipped to ``bounds.label``: one for each row, or an array with a column
             for each of several outputs, all in that range. None takes the column ``target``
             of ``X``.
+        groups
+            Whom every row belongs to, as for other regressors; of one output only.
 
         Returns
         -------
@@ -84,7 +86,11 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
         """
         count = outputs_of(y)
         if count == 1:
-            return super().fit(X, y)
+            return super().fit(X, y, groups)
+        if groups is not None:
+            raise Incompatible(
+                "groups are for one output, and y has several. Fit each output by itself."
+            )
         X, y = self._read_several(X, y, reset=True)
         problem = self._several_problem(self._bounds_of(X), X.shape[1], X.shape[0], count)
         plan = self._planned(assuming(problem))
@@ -107,7 +113,7 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
     def _several_problem(
         self, bounds: Bounds, n_features: int, n_rows: int | None, count: int
     ) -> Problem:
-        unlike = {"clip": None, "inference": None, "missing": "refuse"}
+        unlike = {"clip": None, "inference": None, "missing": "refuse", "rows_per_group": None}
         for name, usual in unlike.items():
             if getattr(self, name, usual) not in (usual, False):
                 raise Incompatible(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from discreet.accounting import Guarantee
 from discreet.errors import InvalidParameter
 from discreet.looks.colours import BLUE, QUIET, SOFT
 from discreet.looks.pictures import new_figure, save, style
+from discreet.report.attack import detection_curve
 
 
 @style()
@@ -88,4 +90,42 @@ def accuracy_plot(
     axes.grid(visible=False, axis="x")
     axes.set_title(title, pad=24)
     axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=SOFT)
+    save(figure, path)
+
+
+@style()
+def attack_plot(path: str | Path, promises: Mapping[str, Guarantee]) -> None:
+    """Draw what an attacker can gain at most, for several guarantees.
+
+    Parameters
+    ----------
+    path
+        File to write; its ending gives the format.
+    promises
+        Guarantees by the names that the picture has for them, at most six.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet.accounting import Pure
+    >>> promise = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
+    ...                     theorem="t")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     attack_plot(Path(folder) / "attack.svg", {"epsilon 1": promise})
+    """
+    rates = [k / 400 for k in range(1, 400)]
+    figure = new_figure(5.6, 4.6)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color=QUIET, lw=1.2, ls=":", marker="")
+    axes.text(0.62, 0.56, "guessing", color=QUIET, rotation=40)
+    for name, promise in promises.items():
+        axes.plot([0, *rates, 1], [0, *detection_curve(promise, rates), 1], marker="", label=name)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.005)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("false alarms")
+    axes.set_ylabel("rows found out as members, at most")
+    axes.set_title("What an attacker can gain")
+    axes.legend(loc="lower right")
     save(figure, path)
