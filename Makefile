@@ -50,6 +50,10 @@ dist: $(VENV)/.demo
 	PYTHONWARNINGS=error::DeprecationWarning:setuptools $(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
 
+# Changes one operator at a time and sees whether tests notice; an hour or more.
+mutation: $(VENV)/.ready
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/mutation/run.py
+
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c tests/oldest.txt
