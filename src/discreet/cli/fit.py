@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs
@@ -14,7 +17,8 @@ from discreet.cli.models import MODELS, build, needs_target
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
 from discreet.errors import MissingBound
 from discreet.files.writing import write_text
-from discreet.schema import Encoded, Schema
+from discreet.schema import Column, Encoded, Range, Schema
+from discreet.schema.frames import read_columns
 
 SCHEMA_EXAMPLE = """\
 neighbours = "zero-out"   # or "replace-one", "add-remove" (then also n_rows = ...)
@@ -30,7 +34,10 @@ income = { categories = ["low", "high"] }
 
 _EPILOG = f"""\
 the schema declares the columns in TOML. Ranges and categories must come from
-public knowledge, never from the file. Numbers are clipped to their range.
+public knowledge, never from the file. Numbers are clipped to their range. What
+nobody knows is left to the fit: range = "private", range = [0, "private"] and
+categories = "private" are learned with a tenth of the budget, or as
+--set bounds_share=.2 says, within the one guarantee.
 Columns that are not declared are not read. discreet schema draft writes a first one.
 
 {"".join("  " + line for line in SCHEMA_EXAMPLE.splitlines(keepends=True))}
@@ -90,6 +97,7 @@ def run(args: argparse.Namespace) -> None:
     """Fit, write the model, and print its guarantee."""
     from discreet import Budget
     from discreet.cli.cautions import cautions
+    from discreet.estimators.learning import stand_in
     from discreet.report import card_text
 
     budget = Budget(args.epsilon, args.delta)  # refuses a bad one before anything is read
@@ -107,11 +115,14 @@ def run(args: argparse.Namespace) -> None:
         algorithm=args.algorithm,
         random_state=args.seed,
         ledger=opened(args, schema.neighbours or "zero-out"),
+        learned=True,
     )
     rows = read(inputs, schema, args.target, progress)
     # privacy: under add-remove only the declared size is public
-    size = schema.n_rows if schema.neighbours == "add-remove" else len(rows.X)
-    problem = model._posed(None, size)[0] if hasattr(model, "_posed") else None
+    size = schema.n_rows if schema.neighbours == "add-remove" else number_of_rows(rows)
+    # Stands in for the model where ranges or categories are to be learned.
+    public = stand_in(model) if schema.private else model
+    problem = public._posed(None, size)[0] if hasattr(model, "_posed") else None
     for caution in cautions(budget, size, problem):
         say(caution)
     progress("fitting")
@@ -126,7 +137,9 @@ def run(args: argparse.Namespace) -> None:
     tell(str(model.guarantee_))
 
 
-def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) -> Any:
+def declared_model(
+    args: argparse.Namespace, schema: Schema, *, learned: bool = False, **settings: Any
+) -> Any:
     """Return the model that options and schema ask for; refused if they do not go together.
 
     Parameters
@@ -135,6 +148,8 @@ def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) ->
         With ``model``, ``target`` and ``set``.
     schema
         Declared columns.
+    learned
+        Whether ranges and categories may be left to be learned.
     settings
         Parameters of the estimator.
     """
@@ -152,14 +167,19 @@ def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) ->
         n_rows=schema.n_rows,
         **settings,
     )
-    model._given_bounds()
+    if learned and schema.private:
+        from discreet.estimators.learning import stand_in
+
+        stand_in(model)._given_bounds()
+    else:
+        model._given_bounds()
     return model
 
 
 def read(
     inputs: Inputs, schema: Schema, target: str | None, progress: Callable[[str], None]
-) -> Encoded:
-    """Return the encoded rows of files.
+) -> Any:
+    """Return the encoded rows of files; their columns as they are if some are to be learned.
 
     Parameters
     ----------
@@ -184,4 +204,24 @@ def read(
                 progress(f"  {total:,} row{'s' * (total != 1)}")
 
     progress(f"reading {', '.join(map(str, inputs.paths))}")
-    return schema.encode_blocks(tables(), target)
+    if not schema.private:
+        return schema.encode_blocks(tables(), target)
+    blocks = [
+        {name: _kept(column, cells[name]) for name, column in columns.items()}
+        for cells in (read_columns(table, list(columns)) for table in tables())
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in columns}
+
+
+def _kept(column: Column, cells: Any) -> Any:
+    """Return cells in an array that takes little room and is read alike."""
+    if isinstance(column, Range):
+        return column.values(cells)
+    held = np.empty(len(cells), dtype=object)
+    held[:] = [sys.intern(cell) if isinstance(cell, str) else cell for cell in cells]
+    return held
+
+
+def number_of_rows(rows: Any) -> int:
+    """Return how many rows :func:`read` returned."""
+    return len(rows.X if isinstance(rows, Encoded) else next(iter(rows.values())))

@@ -77,7 +77,7 @@ def card_dict(subject: Any, *, date: str | None = None) -> dict[str, Any]:
     # A run that met no target has a cost and no model.
     if hasattr(model, "algorithm_"):
         card["model"] = _model_facts(model)
-    schema = getattr(model, "schema", None)
+    schema = getattr(model, "schema_", getattr(model, "schema", None))
     if schema is not None:
         card["schema"] = schema.to_dict()
     if date is not None:

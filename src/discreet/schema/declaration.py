@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval
 from discreet.checks import moderate, one_of, row_count, suggestion
-from discreet.errors import DiscreetError, InvalidData, InvalidParameter
+from discreet.errors import DiscreetError, Incompatible, InvalidData, InvalidParameter
 from discreet.schema.boolean import Boolean
 from discreet.schema.categories import Categories
 from discreet.schema.codes import Codes
@@ -221,6 +221,20 @@ class Schema:
             )
         return found
 
+    @property
+    def private(self) -> dict[str, Column]:
+        """The columns of which something is to be learned privately."""
+        return {name: column for name, column in self.columns.items() if column.private}
+
+    def stand_in(self) -> Schema:
+        """Return the schema with declared columns of the same shape, for planning."""
+        return self.with_columns({n: c.stand_in() for n, c in self.private.items()})
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Schema:
+        """Return the schema with these columns in place of those it has by their names."""
+        kept = {name: columns.get(name, column) for name, column in self.columns.items()}
+        return Schema(kept, **{key: getattr(self, key) for key in KEYS})
+
     def _features(self, target: str | None) -> dict[str, dict[str, Interval]]:
         return {
             name: column.features(name, column.rule(self.missing))
@@ -242,6 +256,7 @@ class Schema:
         >>> Schema({"age": Range(0, 100), "cost": Range(0, 9)}).bounds_for("cost")
         Bounds(row_norm=1.0, features=((0.0, 100.0),), label=(0.0, 9.0))
         """
+        self._check_known()
         parts = self._features(target)
         # A number is at most 1 after scaling and of the indicators of a column only one is 1,
         # so no row is longer than this and the default clips nothing.
@@ -265,6 +280,15 @@ class Schema:
         """Whether a cell that cannot be read makes its row count for nothing."""
         return any(column.rule(self.missing) == "blank" for column in self.columns.values())
 
+    def _check_known(self) -> None:
+        if self.private:
+            raise Incompatible(
+                f"The schema leaves {', '.join(map(repr, self.private))} to be learned privately, "
+                "which estimators do with a share of their budget (bounds_share). Here it has to "
+                "be declared.",
+                parameter="schema",
+            )
+
     # Rows.
 
     def encode(self, table: Any, target: str | None = None, *, labelled: bool = False) -> Encoded:
@@ -279,6 +303,7 @@ class Schema:
         labelled
             Whether the table holds the target, to be returned as labels.
         """
+        self._check_known()
         wanted = [*self.features(target), *([target] if labelled and target is not None else [])]
         cells = read_columns(table, wanted)
         parts = []
