@@ -36,6 +36,7 @@ ROOMS = (
     "testing",
     "adaptive",
     "defaults",
+    "inference",
     "lab",
     "local",
     "estimators",
@@ -43,6 +44,7 @@ ROOMS = (
     "report",
     "auditing",
     "evaluation",
+    "rehearsal",
     "tuning",
     "cli",
 )

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
+    from discreet.data import memory_limit, watching
     from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         PrivatePCA,
         PrivateStandardScaler,
     )
+    from discreet.rehearsal import rehearse
     from discreet.schema import (
         Boolean,
         Categories,
@@ -97,12 +99,16 @@ __all__ = [
     "evaluate",
     "load",
     "make_private_scorer",
+    "memory_limit",
+    "rehearse",
+    "watching",
 ]
 
 _HOMES = {
     "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
+    "rehearse": "rehearsal",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
@@ -124,6 +130,8 @@ _HOMES = {
     "Uncounted": "errors",
     "WeakBudget": "errors",
     "audit": "auditing",
+    "memory_limit": "data",
+    "watching": "data",
 }
 
 

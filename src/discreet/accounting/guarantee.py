@@ -21,7 +21,7 @@ from discreet.bounds import NEIGHBOURS, Neighbours
 from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
 
-_VERSION = 1
+_VERSION, _VERSION_KEY = 1, "discreet_guarantee_version"
 _LARGEST = 1e4  # beyond this no epsilon is looked for
 
 INSECURE = (
@@ -349,12 +349,16 @@ class Guarantee:
         return (f"  in advance: at most epsilon = {epsilon:.6g}, delta = {delta:.3g} (reserved)",)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values that :meth:`from_dict` reads back."""
+        """Return plain JSON values that :meth:`from_dict` reads back.
+
+        ``"discreet_guarantee_version"`` is among them whatever else changes, so that
+        programs of others can tell what they read.
+        """
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values |= {"event": self.event.to_dict(), "assumptions": list(self.assumptions)}
         if self.reserved is not None:
             values["reserved"] = list(self.reserved)
-        return {"version": _VERSION, **values}
+        return {_VERSION_KEY: _VERSION, **values}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
@@ -362,7 +366,8 @@ class Guarantee:
         if not isinstance(values, Mapping):
             raise InvalidParameter("A guarantee is read from what to_dict returned.")
         given = dict(values)
-        version = given.pop("version", None)
+        # Files of version 0.1 have the short key.
+        version = given.pop(_VERSION_KEY, None) or given.pop("version", None)
         if version != _VERSION:
             raise InvalidParameter(
                 f"Cannot read a guarantee of version {version!r}; this release reads {_VERSION}."

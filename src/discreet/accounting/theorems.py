@@ -26,6 +26,8 @@ THEOREMS = {
     "output-perturbation": "output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)",
     "sufficient-statistics": "noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer "
     "sums",
+    "inference/augmented-moments": "noisy second moments of rows and labels together, for "
+    "intervals",
     "noisy-gradient/full-batch": "noisy gradient descent, exact Gaussian composition",
     "noisy-gradient/poisson": "noisy gradient descent on Poisson batches",
     "noisy-gradient/capped": "noisy gradient descent on Poisson batches with a cap",

@@ -29,6 +29,7 @@ OWN_OPTIONS = (
     "n_rows",
     "missing",
     "ledger",
+    "inference",
 )
 """Parameters that come from an option or from the schema, not from ``--set``."""
 

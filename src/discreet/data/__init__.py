@@ -2,19 +2,25 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding, within
+from discreet.data.parts_read import Progress, StreamSource, watching
 from discreet.data.rounding_errors import certificate_error, prox_error
 from discreet.data.rows import Rows
 from discreet.data.source import ArraySource, RawBlock, Source
+from discreet.data.spill import memory_limit
 
 __all__ = [
     "ArraySource",
     "Bounding",
+    "Progress",
     "RawBlock",
     "Rows",
     "Source",
+    "StreamSource",
     "block_rows",
     "certificate_error",
     "gamma",
+    "memory_limit",
     "prox_error",
+    "watching",
     "within",
 ]

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from discreet.accounting import Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidData
+from discreet.inference import INTERVALS
 from discreet.problem import ASSUMED
 
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
@@ -65,6 +66,22 @@ def check_claim(model: Any) -> None:
     if not all(text and text.isprintable() for text in texts):
         raise InvalidData("The guarantee or the algorithm of this model is not in plain words.")
     _check_cost(model, claim)
+    _check_intervals(model)
+
+
+def _check_intervals(model: Any) -> None:
+    """Refuse intervals that the settings of the model do not ask for, or of another number."""
+    held, asked = vars(model).get("inference_"), getattr(model, "inference", None)
+    fits = asked == (None if held is None else held.target)
+    if fits and held is not None:
+        fits = isinstance(held, INTERVALS)
+        fits = fits and len(held.slopes) == model.n_features_in_
+        fits = fits and bool(len(held.constants)) == bool(model.fit_intercept)
+    if not fits:
+        raise InvalidData(
+            "The intervals of this model are not those that its inference asks for. Set inference "
+            "to what the model was fitted with."
+        )
 
 
 def _assumed(model: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ every sensitivity, and so the noise, stays as it is. See ``docs/rare-classes.md`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from discreet.bounds import Array, Bounds
 from discreet.checks import positive
 from discreet.data.missing import missing_labels
-from discreet.errors import InvalidData, InvalidParameter
+from discreet.errors import InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import warn_of_classes
 from discreet.estimators.claims import LABELS_PUBLIC
 from discreet.estimators.reading import check_labels
@@ -40,13 +41,22 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     bounds
         Where classes may be declared.
     y
-        Labels.
+        Labels; None if they are not in memory, and a map of them is wanted.
 
     Examples
     --------
     >>> read_classes("Model", Bounds(classes=("yes", "no", "never")), ["yes", "no"])
     (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1], dtype=int8), ())
     """
+    if y is None:
+        if bounds.classes is None:
+            raise MissingBound(
+                f"{owner}: labels that are not in memory need declared classes. Pass "
+                "bounds=Bounds(classes=...).",
+                parameter="bounds",
+            )
+        known = np.unique(np.asarray(bounds.classes))
+        return known, partial(class_numbers, known, declared="the declared bounds.classes"), ()
     lost = missing_labels(y)
     # Beside a missing label all are held as objects; without it they have a type again.
     there = np.array(np.asarray(y)[~lost].tolist()) if lost.any() else y

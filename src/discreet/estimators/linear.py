@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
-from discreet.data import ArraySource, within
+from discreet.data import within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
 from discreet.estimators.classes import check_class_weight, read_classes, row_weights
 from discreet.estimators.persistence import whole
+from discreet.estimators.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
@@ -168,16 +169,19 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         ----------
         X
             Rows: array, sparse matrix or data frame of numbers; with a schema any
-            data frame, Arrow table or mapping of columns.
+            data frame, Arrow table or mapping of columns. Rows that are not in memory
+            are read part by part: a path of Parquet files, a data set of pyarrow or a
+            collection of Dask, see ``docs/scale.md``.
         y
-            Class labels. None takes the column ``target`` of ``X``.
+            Class labels, or the name of their column where ``X`` is not in memory. None
+            takes the column ``target`` of ``X``.
 
         Returns
         -------
         self
             With ``coef_``, ``intercept_``, ``classes_`` and ``guarantee_``.
         """
-        X, y = self._validated(X, y)
+        X, y = self._gathered(X, y)
         bounds = self._bounds_of(X)
         self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
@@ -185,7 +189,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         encoded = replace(bounds, classes=tuple(range(n_classes)))
         problem = self._problem(encoded, X.shape[1], X.shape[0])
         plan = self._planned(assuming(problem, *assumptions), fits)
-        release = self._run(plan, ArraySource(X, index, self._row_weights(index)))
+        release = self._run(plan, source_of(X, index, self._row_weights))
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self._note(plan)
@@ -239,19 +243,22 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         ----------
         X
             Rows: array, sparse matrix or data frame of numbers; with a schema any
-            data frame, Arrow table or mapping of columns.
+            data frame, Arrow table or mapping of columns. Rows that are not in memory
+            are read part by part: a path of Parquet files, a data set of pyarrow or a
+            collection of Dask, see ``docs/scale.md``.
         y
-            Labels, clipped to ``bounds.label``. None takes the column ``target`` of ``X``.
+            Labels, clipped to ``bounds.label``, or the name of their column where ``X`` is
+            not in memory. None takes the column ``target`` of ``X``.
 
         Returns
         -------
         self
             With ``coef_``, ``intercept_`` and ``guarantee_``.
         """
-        X, y = self._validated(X, y)
+        X, y = self._gathered(X, y)
         problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
         plan = self._planned(assuming(problem))
-        release = self._run(plan, ArraySource(X, y))
+        release = self._run(plan, source_of(X, y))
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
         self._note(plan)
         self.guarantee_ = release.guarantee

@@ -116,5 +116,7 @@ FITTED = """
         The algorithm that was taken, its parameters, and the bounds that rows are clipped to.
         ``calibrated_clip`` among them is the clip of the calibrated logistic loss, if that
         was fitted in place of the logistic one.
+    n_rows_
+        The number of rows where it is public, or the declared one; else None.
     n_features_in_, feature_names_in_
         As in scikit-learn."""

@@ -16,7 +16,7 @@ from discreet.estimators.learning import fit_learned, learns
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.schema import Encoded, Schema
-from discreet.schema.frames import cells_of
+from discreet.schema.frames import cells_of, only_column
 
 MISSING = ("refuse", "blank")
 
@@ -150,7 +150,7 @@ class Tabular(Portable):
         if target is None:
             bounds = self._given_bounds()
             return read_labels(y, n_rows, getattr(self, "_labels", "rows"), bounds, blank=True)
-        labels = schema.labels(cells_of(y), target)
+        labels = schema.labels(cells_of(only_column(y)), target)
         if len(labels) != n_rows:
             raise InvalidData("X and y have inconsistent numbers of samples.")
         return labels

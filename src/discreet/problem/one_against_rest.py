@@ -42,6 +42,7 @@ class _Against:
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
         self.array = getattr(source, "array", None)
+        self.streamed = getattr(source, "streamed", False)
 
     def blocks(self) -> Iterator[RawBlock]:
         for block in self.source.blocks():

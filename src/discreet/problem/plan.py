@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from discreet.accounting import Budget, Event, Guarantee
@@ -108,18 +108,27 @@ def calibrate(part: Any) -> None:
             calibrate(item)
     if isinstance(part, Problem):
         part = part.bounding
-    room = type(part).__module__
-    foreign = not (room.startswith("discreet.") or is_dataclass(part))
-    # What a guarantee or an event costs elsewhere takes long, and no run needs it.
-    foreign |= room.startswith("discreet.accounting.")
-    if foreign or isinstance(part, type) or not hasattr(part, "__dict__"):
+    kind: type = type(part)
+    names = _computed(kind)
+    if names is None or not hasattr(part, "__dict__"):
         return
-    for kind in type(part).__mro__:
-        for name, value in vars(kind).items():
-            if isinstance(value, cached_property):
-                getattr(part, name)
+    for name in names:
+        getattr(part, name)
     for held in tuple(vars(part).values()):
         calibrate(held)
+
+
+@cache
+def _computed(kind: type) -> tuple[str, ...] | None:
+    """Return the cached properties of a kind of part, or None of what is no part of a plan."""
+    room = kind.__module__
+    # What a guarantee or an event costs elsewhere takes long, and no run needs it.
+    if issubclass(kind, type) or room.startswith("discreet.accounting."):
+        return None
+    if not (room.startswith("discreet.") or is_dataclass(kind)):
+        return None
+    known = (vars(base).items() for base in kind.__mro__)
+    return tuple(n for items in known for n, value in items if isinstance(value, cached_property))
 
 
 class CalibratedPlan:

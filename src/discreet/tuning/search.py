@@ -142,6 +142,11 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
                 f"{type(self.estimator).__name__}; in a pipeline other steps may learn from rows, "
                 "so search the last step alone."
             )
+        if getattr(self.estimator, "inference", None) is not None:
+            raise Incompatible(
+                "Intervals of the winner of a search would not count the choice. Leave inference "
+                "out of the estimator."
+            )
         schema = self.estimator._declared_schema()
         if n_features is None and schema is not None:
             n_features = len(schema.names(self.estimator.target))

@@ -11,6 +11,7 @@ from discreet.algorithms.perturbation.recentred import RecentredPerturbation
 from discreet.algorithms.perturbation.second_moments import SecondMoments
 from discreet.algorithms.perturbation.sufficient_statistics import (
     SufficientStatistics,
+    SufficientStatisticsPlan,
     stein_strength,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "RecentredPerturbation",
     "SecondMoments",
     "SufficientStatistics",
+    "SufficientStatisticsPlan",
     "many_rows",
     "stein_strength",
 ]

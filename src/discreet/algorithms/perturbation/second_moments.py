@@ -166,6 +166,13 @@ class SecondMoments:
             return math.sqrt(2 * x**4 + 2 * x * x * y * y + y**4 / 2)
         return 2 * x * y
 
+    def augmented_sensitivity(self, neighbours: str) -> float:
+        """Return how far neighbours' ``sum v v'`` of :meth:`augmented` are apart in l2."""
+        x, _, y = self._bounds
+        # privacy: two semidefinite parts differ by at most sqrt(2) times the longer one.
+        apart = math.sqrt(2) * (1 + 2 * unit_roundoff()) if neighbours == "replace-one" else 1.0
+        return apart * (x * x + y * y) * (1 + 8 * unit_roundoff())
+
     def l1_sensitivity(self, neighbours: str) -> float:
         """Return how far (diagonal, twice the off-diagonal, vector) are apart in l1."""
         _, x, y = self._bounds
@@ -179,8 +186,13 @@ class SecondMoments:
 
     def integers(self, problem: Problem, source: Source) -> tuple[Array, Array]:
         """Return matrix and vector as exact integers in units of :attr:`unit`; one pass."""
+        sums, p = self.augmented(problem, source), self.dimension
+        return np.ascontiguousarray(sums[:p, :p]), np.ascontiguousarray(sums[:p, p])
+
+    def augmented(self, problem: Problem, source: Source) -> Array:
+        """Return ``sum v v'`` of ``v = (x, y)`` as exact integers; the label comes last."""
         p = self.dimension
-        total = np.zeros((2, p, p + 1), dtype=np.int64)
+        total = np.zeros((2, p + 1, p + 1), dtype=np.int64)
         seen = 0
         for raw in source.blocks():
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
@@ -195,8 +207,7 @@ class SecondMoments:
             )
         # privacy: clipping after the exact sum contracts distances between neighbours
         limit = 2.0**_EXACT
-        sums = np.clip(total[0] * 2.0**30 + total[1], -limit, limit)
-        return np.ascontiguousarray(sums[:, :p]), np.ascontiguousarray(sums[:, p])
+        return np.asarray(np.clip(total[0] * 2.0**30 + total[1], -limit, limit))
 
     def _block(self, rows: Rows, part: slice) -> Any:
         block = rows.take(part)
@@ -214,5 +225,5 @@ class SecondMoments:
         whole = np.trunc(X * factor[:, None])
         labels = np.trunc(y * (root / self.label_scale * 2.0**self.bits))
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
-        sums = np.column_stack([whole.T @ whole, whole.T @ labels])
-        return sums.astype(np.int64)
+        both = np.column_stack([whole, labels])
+        return (both.T @ both).astype(np.int64)
