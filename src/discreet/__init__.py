@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Date,
         Duration,
         Ordinal,
+        Person,
         Range,
         Schema,
     )
@@ -67,6 +68,7 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "Person",
     "PrivateBounds",
     "PrivateCategories",
     "PrivateElasticNet",
@@ -116,6 +118,7 @@ _HOMES = {
     "Codes": "schema",
     "Date": "schema",
     "Duration": "schema",
+    "Person": "schema",
     "Guarantee": "accounting",
     "Ordinal": "schema",
     "Range": "schema",

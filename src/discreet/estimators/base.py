@@ -23,10 +23,14 @@ from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
+<<<<<<< HEAD
 from discreet.estimators.learning import LearnedFirst, learns
+=======
+from discreet.estimators.grouped import Grouped
+>>>>>>> main
 from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
 from discreet.estimators.streamed import streamed
-from discreet.estimators.tabular import Tabular, allows_blank, put_back, set_aside
+from discreet.estimators.tabular import allows_blank, put_back, set_aside
 from discreet.ledger import Ledger
 from discreet.noise import as_randomness
 from discreet.problem import Plan, Problem, Release, rows_remark, sealed
@@ -83,7 +87,7 @@ class Fitted:
     classes_: Any
 
 
-class PrivateEstimator(Fitted, Tabular):
+class PrivateEstimator(Fitted, Grouped):
     """Common ground of all estimators; not used directly."""
 
     epsilon: float = 1.0

@@ -70,7 +70,14 @@ COMMON = f"""
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows
-        Declared size of the data; used under ``add-remove`` only.{RANDOM}{LEDGER}"""
+        Declared size of the data; used under ``add-remove`` only, and under
+        ``replace-one`` with groups.
+    rows_per_group
+        What is protected: None for one row; a number for all rows of one group, such as
+        a person, which then counts as at most so many rows. ``fit`` takes ``groups``.
+    group_rule
+        What becomes of a group's further rows: ``"weight"`` lets all of them count less,
+        ``"sample"`` draws as many as may count.{RANDOM}{LEDGER}"""
 
 ALGORITHM = """
     algorithm

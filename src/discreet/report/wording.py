@@ -255,6 +255,7 @@ _SAID: dict[str, Any] = {
     "boolean": lambda given: "yes or no" if given is True else " or ".join(given),
     "ordinal": lambda given: "a level of " + _plain(given),
     "date": lambda given: "a date from " + _ends(given),
+    "group": lambda _: "whom a row belongs to; no feature",
     "duration": lambda given: "a duration of " + _ends(given),
 }
 """What a kind of column declares, by its key in a schema."""

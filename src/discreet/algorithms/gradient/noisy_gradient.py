@@ -150,6 +150,7 @@ class NoisyGradient:
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
         check_line_search(self, problem, budget)
+        self._check_groups(problem)
         if self.sampler == "auto":
             return self._sampled(problem, budget, problem.n_rows)
         sampler = sampler_for(self.sampler, self.batch, self.cap, problem.n_rows)
@@ -159,6 +160,21 @@ class NoisyGradient:
                 "delta, or leave sampler and adaptive_clip out."
             )
         return NoisyGradientPlan(problem, budget, self, sampler)
+
+    def _check_groups(self, problem: Problem) -> None:
+        """Refuse what is proved for single rows only."""
+        only = {
+            "hidden_state": self.hidden_state,
+            "adaptive_clip": self.adaptive_clip,
+            "cap": self.cap is not None,
+            "sampler='fixed-size'": self.sampler == "fixed-size",
+        }
+        found = [name for name, given in only.items() if given]
+        if problem.grouping is not None and found:
+            raise Incompatible(
+                f"{found[0]} is proved for single rows, not for groups of them. Leave it out; "
+                "Poisson batches draw whole groups."
+            )
 
     def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> NoisyGradientPlan:
         """Calibrate a run that takes all rows or batches, by the work it is."""
@@ -175,6 +191,8 @@ class NoisyGradient:
 @dataclass(frozen=True)
 class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     """A calibrated run of noisy gradient descent."""
+
+    per_group: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.hidden  # what it refuses is said first

@@ -121,7 +121,7 @@ class SecondMoments:
             row_norm=problem.row_norm * root,
             label=problem.bounding.label_bound * root,
             # privacy: under add-remove the size is only declared; sums beyond are clipped
-            capacity=rows if problem.neighbours != "add-remove" else 4 * rows,
+            capacity=rows if not problem.size_is_declared else 4 * rows,
             row_l1=None if row_l1 is None else positive("row_l1", row_l1) * root,
             coarse=coarse,
         )
@@ -196,12 +196,16 @@ class SecondMoments:
         seen = 0
         for raw in source.blocks():
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
+            if problem.grouping is not None:
+                here = slice(seen, seen + rows.n_rows)
+                capped = source.capped  # type: ignore[attr-defined]
+                rows = rows.shared(capped.share[here], capped.codes[here])
             seen += rows.n_rows
             for start in range(0, rows.n_rows, _BLOCK):
                 part = self._block(rows, slice(start, min(start + _BLOCK, rows.n_rows)))
                 # privacy: high and low digits apart, so that no number of rows overflows
                 total += np.stack([part >> 30, part & (2**30 - 1)])
-        if problem.neighbours != "add-remove" and seen != problem.n_rows:
+        if not problem.size_is_declared and seen != problem.n_rows:
             raise InvalidData(
                 f"The data has {seen} rows but the plan was made for {problem.n_rows}."
             )
