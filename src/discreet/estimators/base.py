@@ -23,11 +23,8 @@ from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
-<<<<<<< HEAD
-from discreet.estimators.learning import LearnedFirst, learns
-=======
 from discreet.estimators.grouped import Grouped
->>>>>>> main
+from discreet.estimators.learning import LearnedFirst, learns
 from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
 from discreet.estimators.streamed import streamed
 from discreet.estimators.tabular import allows_blank, put_back, set_aside

@@ -18,6 +18,7 @@ from discreet.accounting import Approximate, Budget, Composed, Event, Guarantee,
 from discreet.accounting.theorems import theorems
 from discreet.bounds import Array, Bounds
 from discreet.checks import between
+from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, NotCertified
 from discreet.estimators.charging import charged
 from discreet.estimators.claims import ALWAYS_ASSUMED, LABELS_PUBLIC
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from discreet.problem import Plan
 
 _FEATURE = "feature {}"
+_GROUPS = (
+    "Ranges and categories are learned with one row as the unit of privacy. With groups, declare "
+    "them."
+)
 
 
 def learns(estimator: Any) -> bool:
@@ -140,11 +145,7 @@ class LearnedFirst:
             return cls(columns, None, _whole(estimator, columns, None))
         planned = inner.plan(n_features, n_rows)
         if planned.guarantee.unit != "row":
-            raise Incompatible(
-                "Ranges and categories are learned for one row as the unit of privacy. With "
-                "groups, declare them.",
-                parameter="schema",
-            )
+            raise Incompatible(_GROUPS, parameter="schema")
         # How many features or classes there are may depend on the rows, and so may the plan.
         known = not columns.categories and LABELS_PUBLIC not in planned.guarantee.assumptions
         guarantee = _whole(estimator, columns, planned.guarantee, known=known)
@@ -199,7 +200,7 @@ def _whole(
     )
 
 
-def fit_learned(estimator: Any, fit: Any, X: Any, y: Any = None) -> Any:
+def fit_learned(estimator: Any, fit: Any, X: Any, y: Any = None, groups: Any = None) -> Any:
     """Learn what is not declared, then fit; one reservation, one guarantee.
 
     Parameters
@@ -208,11 +209,21 @@ def fit_learned(estimator: Any, fit: Any, X: Any, y: Any = None) -> Any:
         Whose fit it is.
     fit
         What fits an estimator with declared columns.
-    X, y
+    X, y, groups
         As they were passed.
     """
     # privacy: weights of one fit must never stand beside the guarantee of another.
     estimator._forget()
+    schema = estimator.schema
+    by_schema = schema is not None and schema.group is not None
+    if groups is not None or by_schema or getattr(estimator, "rows_per_group", None) is not None:
+        raise Incompatible(_GROUPS, parameter="groups")
+    if tables_of(X) is not None:
+        raise Incompatible(
+            "Ranges and categories are learned from a table in memory, and these rows are read "
+            "part by part. Declare the columns.",
+            parameter="schema",
+        )
     if isinstance(X, Encoded):
         raise Incompatible(
             "These rows are encoded already, and something about their columns is to be learned. "
