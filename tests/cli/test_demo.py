@@ -16,7 +16,7 @@ def test_demo_writes_everything_it_says(folder, run):
     assert "not private" in out
     assert "epsilon = 1, delta = 1e-05 per row" in out
     written = {path.name for path in (folder / "here").iterdir()}
-    assert written == {"accuracy.png", "card.txt", "card.json", "model.json"}
+    assert written == {"accuracy.png", "card.txt", "card.json", "model.json", "report.html"}
     assert "column worst radius: 5 to 30" in (folder / "here" / "card.txt").read_text()
     card = json.loads((folder / "here" / "card.json").read_text())
     model = load(folder / "here" / "model.json")
