@@ -4,7 +4,7 @@ The file holds the constructor's public configuration, the released weights and
 the guarantee. It never holds a seed: with it anyone could subtract the noise.
 
 A file is believed as far as it is checked. The checksum tells accidents and
-careless edits; the claim has to be borne by its event and has to follow from
+careless edits; the claim has to follow from its event and from
 the model's class and settings. Who forges all of that alike, and computes the
 checksum anew, is not found out: take files from those you trust.
 """

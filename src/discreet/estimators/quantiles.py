@@ -331,7 +331,7 @@ class PrivateQuantile(Quantiles):
         One number per column; for several quantiles one such row for each, in their
         order.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
 
     Examples
     --------
