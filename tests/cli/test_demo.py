@@ -41,7 +41,7 @@ def test_demo_without_matplotlib_says_so_and_goes_on(folder, run, monkeypatch):
     code, out, err = run("demo --epsilon 1 --fits 1 --seed 1")
     assert code == 0
     assert "pip install 'matplotlib" in err
-    assert "Written to demo: model.json" in out
+    assert "Written to demo: report.html, model.json" in out
 
 
 def test_bad_settings_are_refused(folder, run):
