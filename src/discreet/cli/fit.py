@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> None:
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     if args.card is not None:
-        write_text(args.card, card_text(model))
+        write_text(args.card, card_text(model, file=args.out, ledger=model.ledger))
         progress(f"card written to {args.card}")
     tell(str(model.guarantee_))
 
