@@ -7,8 +7,8 @@ computed from rows. Each set is given in two forms:
 - in natural units: the same columns untouched, with the ranges to declare.
 
 ``bank_split.toml`` says which half a set is in. Sets that earlier constants were chosen on are
-all in the choosing half; the others alternate in the order of a hash of their names, within their kind.
-A constant is chosen on the choosing half and reported on the judging half.
+all in the choosing half; the others alternate in the order of a hash of their names, within
+their kind. A constant is chosen on the choosing half and reported on the judging half.
 
     python benchmarks/bank.py split    # writes bank_split.toml anew
     python benchmarks/bank.py list     # names, shapes and halves

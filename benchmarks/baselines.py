@@ -2,8 +2,8 @@
 
 They are baselines to be tuned in hindsight, so each is given the best of what is known: exact
 accounting of full batches, exact minimisers, an exact optimum as start of a solver. Rows have norm
-at most 1 and labels are 0/1, classes, or numbers in [-1, 1]. The relation is zero-out (the constants
-of add-remove); without a delta it is replace-one.
+at most 1 and labels are 0/1, classes, or numbers in [-1, 1]. The relation is zero-out (the
+constants of add-remove); without a delta it is replace-one.
 
 - ``descent``: noisy gradient descent with clipping (Abadi et al. 2016), all rows in each step;
 - ``objective``: objective perturbation as calibrated by Redberg, Koskela and Wang (2023);

@@ -336,7 +336,8 @@ def _cells(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
             lines.append(
                 f"| {name} | {held['half']} | {setting} | {risk - floor:.3g} ± {error:.2g} "
                 f"| {label} | {mean - floor:.3g} ± {spread:.2g} | "
-                f"{(mean - floor) / (risk - floor):.2f} | {found['held_out'][0]:.4f} against {out:.4f} |"
+                f"{(mean - floor) / (risk - floor):.2f} | "
+                f"{found['held_out'][0]:.4f} against {out:.4f} |"
             )
     return lines
 

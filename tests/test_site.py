@@ -27,6 +27,7 @@ def test_the_reference_lists_every_public_name() -> None:
 
 def test_the_index_lists_every_page() -> None:
     pages = {str(p.relative_to(DOCS))[:-3] for p in DOCS.glob("*.md")} - {"index"}
+    pages |= {f"tutorials/{p.stem}" for p in (DOCS / "tutorials").glob("*.md")}
     pages |= {f"reference/{p.stem}" for p in (DOCS / "reference").glob("*.md")}
     listed = entries("index.md", r"```\{toctree\}")
     assert pages <= listed
@@ -39,3 +40,16 @@ def test_a_definition_is_found_at_its_line() -> None:
     file = "src/discreet/accounting/guarantee.py"
     line = (ROOT / file).read_text().splitlines()[lines_of(file)["Guarantee.compose"] - 1]
     assert line.strip().startswith("def compose(")
+
+
+MAKE = runpy.run_path(str(DOCS / "tutorials" / "make.py"))
+
+
+@pytest.mark.parametrize("name", MAKE["names"]())
+def test_a_tutorial_shows_the_code_that_was_run(name: str) -> None:
+    page = (DOCS / "tutorials" / f"{name}.md").read_text()
+    script = (DOCS / "tutorials" / f"{name}.py").read_text()
+    for kind, text in MAKE["cells"](script):
+        assert (f"```python\n{text}\n```" if kind == "python" else text) in page
+    assert "```text" in page
+    assert all((DOCS / "tutorials" / p).exists() for p in re.findall(r"\((images/[^)]*)\)", page))

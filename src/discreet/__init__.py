@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from discreet.accounting import Budget, Guarantee
     from discreet.auditing import AuditReport, audit
     from discreet.bounds import Bounds
+    from discreet.data import memory_limit, watching
     from discreet.errors import TooFewRows, Uncounted, WeakBudget
     from discreet.estimators import (
         AccuracyFirst,
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     )
     from discreet.evaluation import evaluate, make_private_scorer
     from discreet.ledger import Ledger
+    from discreet.preprocessing import (
+        PrivateBounds,
+        PrivateCategories,
+        PrivatePCA,
+        PrivateStandardScaler,
+    )
+    from discreet.rehearsal import rehearse
     from discreet.schema import (
         Boolean,
         Categories,
@@ -39,6 +47,7 @@ if TYPE_CHECKING:
         Date,
         Duration,
         Ordinal,
+        Person,
         Range,
         Schema,
     )
@@ -59,6 +68,9 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "Person",
+    "PrivateBounds",
+    "PrivateCategories",
     "PrivateElasticNet",
     "PrivateGeometricMedian",
     "PrivateHuberRegressor",
@@ -66,6 +78,7 @@ __all__ = [
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePCA",
     "PrivatePoissonRegressor",
     "PrivateQuantile",
     "PrivateQuantileRegressor",
@@ -75,6 +88,7 @@ __all__ = [
     "PrivateSearch",
     "PrivateSparseLogisticRegression",
     "PrivateSparseRegression",
+    "PrivateStandardScaler",
     "PrivateStreamClassifier",
     "PrivateStreamRegressor",
     "Range",
@@ -87,12 +101,16 @@ __all__ = [
     "evaluate",
     "load",
     "make_private_scorer",
+    "memory_limit",
+    "rehearse",
+    "watching",
 ]
 
 _HOMES = {
     "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
+    "rehearse": "rehearsal",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
@@ -100,16 +118,23 @@ _HOMES = {
     "Codes": "schema",
     "Date": "schema",
     "Duration": "schema",
+    "Person": "schema",
     "Guarantee": "accounting",
     "Ordinal": "schema",
     "Range": "schema",
     "Schema": "schema",
     "Ledger": "ledger",
+    "PrivateBounds": "preprocessing",
+    "PrivateCategories": "preprocessing",
+    "PrivatePCA": "preprocessing",
     "PrivateSearch": "tuning",
+    "PrivateStandardScaler": "preprocessing",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",
     "audit": "auditing",
+    "memory_limit": "data",
+    "watching": "data",
 }
 
 

@@ -378,3 +378,34 @@ def test_cautions_under_add_remove_use_the_declared_size_only(folder, run):
     (folder / "schema.toml").write_text('neighbours = "add-remove"\nn_rows = 200\n' + schema)
     assert cautions(run(FIT + " --delta 0.004")[2]) == []
     assert len(cautions(run(FIT + " --delta 0.005")[2])) == 1
+
+
+def test_files_beyond_memory_are_read_part_by_part(folder, run, rows, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    from discreet.data import parts_read, spill
+
+    names, body = rows[0], rows[1:]
+    columns = {
+        name: [float(row[j]) if j in (1, 2) else row[j] for row in body]
+        for j, name in enumerate(names)
+    }
+    whole = pa.table(columns)
+    for k, part in enumerate((whole.slice(0, 100), whole.slice(100))):
+        pq.write_table(part, folder / f"{k}.parquet")
+    fit = FIT.replace("data.csv", "0.parquet 1.parquet") + " --seed 5"
+    assert run(fit)[0] == 0
+    there = load("model.json")
+    monkeypatch.setattr(spill, "_LEAST", 1)
+    monkeypatch.setattr(parts_read, "PACE", 0.0)
+    code, _, err = run(fit + " --memory 4KB --spill .")
+    assert code == 0
+    assert "fitting, part by part" in err
+    assert "100 of 300 rows, about" in err
+    np.testing.assert_array_equal(load("model.json").coef_, there.coef_)
+    assert sorted(p.name for p in folder.iterdir() if p.suffix == ".parquet") == [
+        "0.parquet",
+        "1.parquet",
+    ]
+    code, _, err = run(fit + " --memory lots")
+    assert code != 0
+    assert "such as '2GB'" in err

@@ -123,3 +123,9 @@ def test_the_hybrid_rule_tells_gaussian_noise_from_the_rest():
     assert hybrid_price(parts, 1e-6) == ((up(0.3), 0), UNITS // 2)
     assert hybrid_price(Pure(0.3), 1e-6) == ((up(0.3), 0), 0)
     assert hybrid_price(Gaussian(2.0), 1e-6) == ((0, 0), UNITS // 4)
+
+
+def test_a_composed_event_with_failures_has_the_price_of_its_claim() -> None:
+    event = Composed((Approximate(0.5, 4e-7), Approximate(0.5, 4e-7)))
+    assert basic_price(event, 1e-6) == (None, up(1e-6 / 16))
+    assert basic_price(event, 1e-6, (1.0, 8e-7)) == (up(1.0), up(8e-7))

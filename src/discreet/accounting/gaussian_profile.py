@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -138,7 +138,7 @@ def least(
     return high
 
 
-def least_within(
+def smallest_feasible(
     value: Callable[[float], float],
     bound: float,
     *,
@@ -153,7 +153,7 @@ def least_within(
     The number is at most ``accuracy`` too large, relative to itself. Returns infinity when
     nothing up to ``limit`` is feasible.
 
-    >>> round(least_within(lambda v: 2 / v, 0.5), 9)
+    >>> round(smallest_feasible(lambda v: 2 / v, 0.5), 9)
     4.0
     """
     goal = math.log(bound)
@@ -195,7 +195,11 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
     >>> round(gaussian_multiplier(1.0, 1e-5), 9)
     3.730631635
     """
-    epsilon, delta = nonnegative("epsilon", epsilon), between("delta", delta, 0, 1)
+    return _multiplier(nonnegative("epsilon", epsilon), between("delta", delta, 0, 1))
+
+
+@lru_cache(maxsize=1024)
+def _multiplier(epsilon: float, delta: float) -> float:
     # privacy: float64 may find a delta smaller than it is, by some 1e-12 of it.
     return least(lambda sigma: gaussian_delta(epsilon, 1 / sigma) <= delta * (1.0 - 2.0**-36))
 

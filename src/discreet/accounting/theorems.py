@@ -23,9 +23,12 @@ THEOREMS = {
     "objective-perturbation/newton-steps": "noisy Newton steps after objective perturbation, "
     "composed",
     "objective-perturbation/two-runs": "two runs of objective perturbation composed",
+    "objective-perturbation/groups": "objective perturbation where a group of rows is protected",
     "output-perturbation": "output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)",
     "sufficient-statistics": "noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer "
     "sums",
+    "inference/augmented-moments": "noisy second moments of rows and labels together, for "
+    "intervals",
     "noisy-gradient/full-batch": "noisy gradient descent, exact Gaussian composition",
     "noisy-gradient/poisson": "noisy gradient descent on Poisson batches",
     "noisy-gradient/capped": "noisy gradient descent on Poisson batches with a cap",
@@ -53,6 +56,13 @@ THEOREMS = {
     "exponential-sampling/localization": "localization with exponential sampling (Bassily, Smith, "
     "Thakurta 2014)",
     "quantiles": "exponential mechanism with ranks or the pinball loss, in closed form",
+    "unbounded-quantile": "first candidate that enough values lie below, without bounds (Durfee "
+    "2023, constants worked out)",
+    "partition-selection": "values that may be named, kept with optimal chances (Desfontaines et "
+    "al. 2022)",
+    "column-moments": "noisy means and squares of bounded columns",
+    "noisy-covariance": "noisy second moments of rows (Dwork, Talwar, Thakurta, Zhang 2014, "
+    "sharpened)",
     "purification": "purification of an approximate guarantee (Lin et al. 2025)",
     "accuracy-first/above-threshold": "noise reduction and AboveThreshold (Ligett et al. 2017, "
     "corrected and sharpened)",
@@ -70,6 +80,7 @@ THEOREMS = {
     "records",
     "local/shuffled": "shuffled randomised response on one bit",
     "lemmas/relations": "what one neighbour changes, and how one relation follows from another",
+    "lemmas/groups": "a group that counts as k rows moves sums by at most k times a row's part",
     "lemmas/gaussian": "the Gaussian mechanism and its exact composition",
     "lemmas/exact-noise": "noise that is exact on a public grid",
     "lemmas/rounding-of-sums": "sums over rows in floating point move by little more than one row",

@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
-from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs
+from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs, add_memory, limited
 from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS, build, needs_target
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
+from discreet.cli.parser import (
+    ALGORITHM_HELP,
+    add_budget,
+    add_inference,
+    add_seed,
+    add_settings,
+)
 from discreet.errors import MissingBound
 from discreet.files.writing import write_text
 from discreet.schema import Encoded, Schema
@@ -75,10 +81,12 @@ def add(verbs: Any) -> None:
         help="see discreet models; default: logistic for a target with classes, ridge for a number",
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    add_inference(parser)
     add_settings(parser)
     add_seed(parser)
     add_force(parser)
     add_option(parser)
+    add_memory(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
         run=run,
@@ -89,7 +97,6 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Fit, write the model, and print its guarantee."""
     from discreet import Budget
-    from discreet.cli.cautions import cautions
     from discreet.report import card_text
 
     budget = Budget(args.epsilon, args.delta)  # refuses a bad one before anything is read
@@ -105,17 +112,12 @@ def run(args: argparse.Namespace) -> None:
         epsilon=args.epsilon,
         delta=args.delta if args.model not in ("median", "quantile") else None,
         algorithm=args.algorithm,
+        inference=args.inference,
         random_state=args.seed,
         ledger=opened(args, schema.neighbours or "zero-out"),
     )
-    rows = read(inputs, schema, args.target, progress)
-    # privacy: under add-remove only the declared size is public
-    size = schema.n_rows if schema.neighbours == "add-remove" else len(rows.X)
-    problem = model._posed(None, size)[0] if hasattr(model, "_posed") else None
-    for caution in cautions(budget, size, problem):
-        say(caution)
-    progress("fitting")
-    model.fit(rows)
+    with limited(args):
+        _fit(args, model, schema, inputs, budget, progress)
     args.interrupted = f"{args.out} may not have been written, and the budget is spent."
     write_model(args.out, model)
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
@@ -124,6 +126,64 @@ def run(args: argparse.Namespace) -> None:
         write_text(args.card, card_text(model))
         progress(f"card written to {args.card}")
     tell(str(model.guarantee_))
+
+
+def _fit(
+    args: argparse.Namespace,
+    model: Any,
+    schema: Schema,
+    inputs: Inputs,
+    budget: Any,
+    progress: Callable[[str], None],
+) -> None:
+    """Fit to rows in memory or, where they do not fit, to files."""
+    from discreet.cli.cautions import cautions
+    from discreet.data import watching
+
+    secret = schema.neighbours == "add-remove"
+    files = beyond_memory(inputs, schema, args.target)
+    rows: Any = files or read(inputs, schema, args.target, progress)
+    # privacy: under add-remove only the declared size is public
+    size = schema.n_rows if secret else counted(rows)
+    problem = model._posed(None, size)[0] if hasattr(model, "_posed") else None
+    for caution in cautions(budget, size, problem):
+        say(caution)
+    progress("fitting" if files is None else "fitting, part by part")
+
+    def told(seen: Any) -> None:
+        if not secret:
+            progress(
+                f"  {seen.rows:,} of {seen.total:,} rows, about {seen.left:.0f} s until all are"
+                " read"
+            )
+
+    with watching(told):
+        model.fit(rows)
+
+
+def beyond_memory(inputs: Inputs, schema: Schema, target: str | None) -> list[Path] | None:
+    """Return files whose encoded rows do not fit into memory and that can be read in parts."""
+    from discreet.data.spill import memory
+    from discreet.data.tables import tables_of
+
+    files = inputs.datasets()
+    if files is None:
+        return None
+    tables = tables_of(files)
+    assert tables is not None
+    size = tables.count() * len(schema.names(target)) * 8
+    return files if size > memory().limit else None
+
+
+def counted(rows: Encoded | list[Path]) -> int:
+    """Return the number of rows, in memory or in files."""
+    from discreet.data.tables import tables_of
+
+    if isinstance(rows, Encoded):
+        return len(rows.X)
+    tables = tables_of(rows)
+    assert tables is not None
+    return tables.count()
 
 
 def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) -> Any:

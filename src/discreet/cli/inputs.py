@@ -7,6 +7,7 @@ import gzip
 import io
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,6 +26,7 @@ INPUTS_HELP = """\
 files of rows are text with a delimiter, Parquet or Arrow (these two need
 discreet[parquet]), packed by gzip or zstandard or not; - is standard input. The
 delimiter is found from the first line and the names that the schema declares.
+Parquet and Arrow files that do not fit into memory are read part by part.
 """
 
 
@@ -40,6 +42,27 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip", type=int, default=0, help="lines before the first one that counts (default: 0)"
     )
+
+
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """Add how much memory rows may take, and where the others go."""
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="memory for rows, e.g. 2GB (default: half of the machine)"
+    )
+    parser.add_argument(
+        "--spill",
+        type=Path,
+        metavar="FOLDER",
+        help="where bounded rows go that do not fit: a file without a name, on a disk as well "
+        "protected as the data",
+    )
+
+
+def limited(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """Return the block in which rows take no more memory than was asked for."""
+    from discreet.data.spill import memory, memory_limit
+
+    return memory_limit(memory().limit if args.memory is None else args.memory, args.spill)
 
 
 @dataclass(frozen=True)
@@ -107,6 +130,17 @@ class Inputs:
             else:
                 with _unpacked(file, path, start) as raw:
                     yield from delimited_tables(raw, path, columns, self.format, strict=strict)
+
+    def datasets(self) -> list[Path] | None:
+        """Return the files if all of them are Parquet, or all Arrow, and can be read again."""
+        if STDIN in self.paths:
+            return None
+        starts = set()
+        for path in self.paths:
+            with _opened(path) as file:
+                starts.add(_start(file)[:4])
+        kinds = ({_PARQUET}, {_ARROW[:4]})
+        return list(self.paths) if starts in kinds else None
 
     def types(self) -> dict[str, str]:
         """Return names and types of the columns of the first file; of text the names alone."""

@@ -22,6 +22,7 @@ a first session:
   discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
+  discreet report model.json --out report.html
 
 each verb teaches itself: discreet fit --help
 
@@ -103,7 +104,9 @@ def parser() -> argparse.ArgumentParser:
         listing,
         plan,
         predict,
+        report,
         schema,
+        summary,
         tune,
     )
     from discreet.cli.parser import Parser
@@ -121,7 +124,9 @@ def parser() -> argparse.ArgumentParser:
         accuracy_first,
         evaluate,
         predict,
+        summary,
         card,
+        report,
         ledger,
         audit,
     )

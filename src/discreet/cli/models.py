@@ -29,6 +29,7 @@ OWN_OPTIONS = (
     "n_rows",
     "missing",
     "ledger",
+    "inference",
 )
 """Parameters that come from an option or from the schema, not from ``--set``."""
 
@@ -39,13 +40,19 @@ def _name(kind: str) -> str:
     return SHORT.get(name, name)
 
 
-TUNING = ("PrivateSearch",)
-"""What wraps a model, and has a verb of its own."""
+NO_MODELS = (
+    "PrivateSearch",
+    "PrivateBounds",
+    "PrivateCategories",
+    "PrivatePCA",
+    "PrivateStandardScaler",
+)
+"""What wraps a model, and what only transforms rows."""
 
 MODELS = {
     _name(kind): kind
     for kind in discreet.__all__
-    if kind.startswith("Private") and kind not in TUNING
+    if kind.startswith("Private") and kind not in NO_MODELS
 }
 """Every estimator by its name here; made without importing any of them."""
 

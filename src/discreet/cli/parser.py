@@ -41,6 +41,15 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_inference(parser: argparse.ArgumentParser) -> None:
+    """Add ``--inference``."""
+    parser.add_argument(
+        "--inference",
+        choices=("table", "population"),
+        help="intervals of the coefficients, counting noise (table) or sampling too (population)",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add ``--seed``."""
 

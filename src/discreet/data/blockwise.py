@@ -70,12 +70,11 @@ class Blockwise:
         self._inner, self._slope, self._outer = loss.bare_slope()
         self._most = BLOCK_ROWS if rows.sparse else cache_rows(rows.dimension)
         self._local = threading.local()
-        self._high = np.zeros(0)
+        self._cap = np.zeros(0)
 
     def limit(self, cap: Array) -> None:
         """Set the largest slope of each row."""
-        # privacy: a power of two, so the real cap is kept to the last bit.
-        self._high = cap / self._outer
+        self._cap = cap
 
     def __call__(
         self, w: Any, index: Index | None, block: slice, *, count: bool
@@ -86,7 +85,7 @@ class Blockwise:
         request, blank ones not at all.
         """
         read, margins, add = self._ways(w, index)
-        w, y, high = self._inner * w, self._rows.y, self._high
+        w, y, high = self._inner * w, self._rows.y, self._cap
         slope_of, clip, weight = self._slope, _cut if w.ndim == 1 else _shorten, self._weight
         total, short, size = np.zeros(w.shape), 0, block.stop - block.start
         # Equal parts, because a short one takes as many calls as a long one.
@@ -99,7 +98,8 @@ class Blockwise:
             if weight is not None:
                 slope = (weight[pick] * slope.T).T
             whole = slope.copy() if count else slope
-            cut = clip(slope, high[pick])
+            # privacy: a power of two, so the real cap is kept to the last bit.
+            cut = clip(slope, high[pick] / self._outer)
             if count:
                 same = cut == whole if w.ndim == 1 else (cut == whole).all(axis=1)
                 # privacy: a blank row is not counted either way.

@@ -24,6 +24,7 @@ from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
 from discreet.data.reread import LARGE, Reread
 from discreet.data.rows import Rows
 from discreet.data.source import RawBlock, Source
+from discreet.data.spill import Resident, Room
 from discreet.data.stacked import Stacked
 from discreet.data.storage import WIDE, Storage, storage_of
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
@@ -190,13 +191,19 @@ class Bounding:
                 f"The data has {source.n_features} features but the bounds were planned for "
                 f"{self.n_features}."
             )
-        storage = storage_of(source, self._limit, self.intercept) if narrow else WIDE
+        # Rows that are read from elsewhere may be more than memory holds, so they stay as short
+        # as they came wherever products are taken in float64 in any case.
+        short = narrow or (reread and getattr(source, "streamed", False))
+        storage = storage_of(source, self._limit, self.intercept) if short else WIDE
         if source.sparse:
             return self._apply_sparse(source, storage)
-        n_rows, lean = source.n_rows, self._reread(source) if reread and storage is WIDE else None
-        X = np.empty((n_rows, self.dimension), storage.dtype) if lean is None else lean.kept
-        y = self._labels.empty(n_rows)
-        weight, norms = np.empty(n_rows), np.empty(n_rows)
+        n_rows, form = source.n_rows, self._attached(0).shape[1:]
+        size = self.dimension * np.dtype(storage.dtype).itemsize + 8 * (4 + math.prod(form))
+        room = Room(n_rows * size)
+        lean = self._reread(source) if reread and storage is WIDE and not room.spilled else None
+        X = room.empty((n_rows, self.dimension), storage.dtype) if lean is None else lean.kept
+        y, weight, norms = room.empty((n_rows, *form)), room.empty(n_rows), room.empty(n_rows)
+        resident = Resident(X, y, weight, norms)
 
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job
@@ -204,15 +211,21 @@ class Bounding:
             here = storage is WIDE and s.stop <= len(X)
             block = X[s] if here else np.empty((len(raw.X), self.dimension))
             block[:, : self.n_features] = raw.X
-            y[s], weight[s], norms[s] = self._bound(block, raw, storage)
+            labels, weight[s], norms[s] = self._bound(block, raw, storage)
+            y[s] = self.loss.attach(labels, norms[s])
             if not here:
                 X[s] = block[: len(X[s])]
             if lean is not None:
                 lean.learn(s, weight[s])
+            resident.touched(len(block) * size)
 
         for _ in in_order(place, _numbered(source)):
             pass
-        return Rows(X if lean is None else lean, self.loss.attach(y, norms), weight, norms)
+        return Rows(X if lean is None else lean, y, weight, norms)
+
+    def _attached(self, n_rows: int) -> Array:
+        """Return room for labels as the loss takes them."""
+        return self.loss.attach(self._labels.empty(n_rows), np.empty(n_rows))
 
     def _reread(self, source: Source) -> Reread | None:
         """Return room for rows that are not copied, if they are many and can be read again."""

@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Self
@@ -42,6 +43,7 @@ from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, steady
 from discreet.data.norms import TINY
 from discreet.data.rows import Rows
+from discreet.data.spill import NEARBY, Resident, Room
 from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
 
@@ -140,21 +142,30 @@ class ClippedSums:
         self.loss = loss
         self.shifting = shifting
         norms, self._slim = rows.norms, rows.X.dtype == np.float32 and not rows.sparse
-        # A row of zeros needs no cap, but infinity times zero is not a number.
-        self._inverse = np.full(rows.n_rows, 1.0 / TINY)
+        room = Room(math.inf if rows.resident.spilled else 0)
+        self._inverse, self._cap = room.empty(rows.n_rows), room.empty(rows.n_rows)
+        self._resident = Resident(rows.X, rows.y, rows.weight, norms, self._inverse, self._cap)
         # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic. With
         # float32 there is also room for the rounding of a group.
-        below = SLIM if self._slim else 1.0 - 8.0 * unit_roundoff()
-        np.divide(below, norms, out=self._inverse, where=norms > 0.0)
-        if self._slim:
-            # A slope within its cap then fits into float32.
-            np.minimum(self._inverse, 1.0 / NARROW.tiny, out=self._inverse)
-            # Always true for bounded rows.
-            self._slim = bool(norms.max(initial=0.0) <= 2.0 * NARROW_RANGE)
-        # privacy: a row of weight 0 may go without the product only if it is all zeros.
-        plain = bool(((rows.weight == 1.0) | (norms == 0.0)).all())
+        below, plain = SLIM if self._slim else 1.0 - 8.0 * unit_roundoff(), True
+        for s in self._parts():
+            inverse, size, weight = self._inverse[s], norms[s], rows.weight[s]
+            # A row of zeros needs no cap, but infinity times zero is not a number.
+            inverse[:] = 1.0 / TINY
+            np.divide(below, size, out=inverse, where=size > 0.0)
+            if rows.share is not None:
+                # privacy: a row that counts in part is clipped to that part, so that those of a
+                # group together stay within its rows times the clip.
+                inverse *= rows.share[s]
+            if rows.X.dtype == np.float32 and not rows.sparse:
+                # A slope within its cap then fits into float32.
+                np.minimum(inverse, 1.0 / NARROW.tiny, out=inverse)
+                # Always true for bounded rows.
+                self._slim &= bool(size.max(initial=0.0) <= 2.0 * NARROW_RANGE)
+            # privacy: a row of weight 0 may go without the product only if it is all zeros.
+            plain &= bool(((weight == 1.0) | (size == 0.0)).all())
         self._weight = None if plain else rows.weight
-        self._clip, self._cap = math.nan, self._inverse
+        self._clip = math.nan
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
@@ -192,13 +203,7 @@ class ClippedSums:
 
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
         if clip != self._clip:
-            with np.errstate(over="ignore"):
-                cap = positive("clip", clip) * self._inverse
-            self._clip, self._cap = clip, np.minimum(cap, MOST_CAP, out=cap)
-            # privacy: smaller ones may have been rounded up by more than the margin.
-            self._cap[self._cap < LEAST_CAP] = 0.0
-            if self._kernel is None:
-                self._blockwise.limit(self._cap)
+            self._limit(positive("clip", clip))
         n_rows = self.rows.n_rows if index is None else len(index)
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
@@ -215,6 +220,24 @@ class ClippedSums:
             total.add(*summed(room[: len(some)]))
         return total.value(), short
 
+    def _limit(self, clip: float) -> None:
+        """Set the largest slope of each row."""
+        for s in self._parts():
+            cap = self._cap[s]
+            with np.errstate(over="ignore"):
+                np.multiply(self._inverse[s], clip, out=cap)
+            np.minimum(cap, MOST_CAP, out=cap)
+            # privacy: smaller ones may have been rounded up by more than the margin.
+            cap[cap < LEAST_CAP] = 0.0
+        self._clip = clip
+        self._blockwise.limit(self._cap)
+
+    def _parts(self) -> Iterator[slice]:
+        """Yield long pieces of the numbers of rows; of spilled ones few are in memory."""
+        for s in slices(self.rows.n_rows, 2**20):
+            yield s
+            self._resident.touched(40 * (s.stop - s.start))
+
     def _fill(
         self, room: Array, blocks: list[slice], index: Index | None, w: Any, count: bool
     ) -> int:
@@ -230,6 +253,8 @@ class ClippedSums:
                     except IndexError:
                         return
                     room[number], short[number] = self._part(block, index, w, count)
+                    size = NEARBY if index is not None else 8 * (self.rows.dimension + 4)
+                    self._resident.touched(size * (block.stop - block.start))
 
         helpers = []
         if self._pool is not None:

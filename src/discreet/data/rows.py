@@ -16,8 +16,10 @@ import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.data.blocks import Total, block_rows, fine_rows, in_order, slices
+from discreet.data.identifiers import Codes
 from discreet.data.norms import norms_of, outwards, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
+from discreet.data.spill import Resident
 from discreet.losses import Loss
 
 
@@ -39,6 +41,9 @@ class Rows:
         Weight of every row; 1 by default.
     norms
         Upper bounds on the norms of the rows; computed by default.
+    share, groups
+        Where rows belong to groups, how much of a full row each counts, which is a factor
+        of its weight, and the number of its group.
 
     Examples
     --------
@@ -49,13 +54,21 @@ class Rows:
     """
 
     def __init__(
-        self, X: Any, y: Array, weight: Array | None = None, norms: Array | None = None
+        self,
+        X: Any,
+        y: Array,
+        weight: Array | None = None,
+        norms: Array | None = None,
+        share: Array | None = None,
+        groups: Codes | None = None,
     ) -> None:
         self.X = X
         self.y = y
         self.weight = np.ones(X.shape[0]) if weight is None else weight
         self.norms = _norms(X) if norms is None else norms
+        self.share, self.groups = share, groups
         self.sparse = bool(sp.issparse(X))
+        self.resident = Resident(X, y, self.weight, self.norms)
         self._block = block_rows(self.dimension, sparse=self.sparse)
 
     @property
@@ -70,15 +83,42 @@ class Rows:
 
     def take(self, index: npt.NDArray[np.intp] | slice) -> Rows:
         """Return some of the rows, copied."""
-        X = self.X[index]
+        if not self.sparse and isinstance(index, slice):
+            X = self._copied(range(*index.indices(self.n_rows)))
+        else:
+            X = self.X[index]
         if not self.sparse:
             X = np.ascontiguousarray(X)
-        return Rows(X, self.y[index], self.weight[index], self.norms[index])
+        share = None if self.share is None else self.share[index]
+        groups = None if self.groups is None else self.groups[index]
+        return Rows(X, self.y[index], self.weight[index], self.norms[index], share, groups)
+
+    def shared(self, share: Array, groups: Codes) -> Rows:
+        """Return the rows, each counting that much of what it did, and knowing its group.
+
+        >>> rows = Rows(np.eye(2), np.ones(2)).shared(np.array([0.5, 1.0]), np.array([0, 1]))
+        >>> rows.weight
+        array([0.5, 1. ])
+        """
+        return Rows(self.X, self.y, self.weight * share, self.norms, share, groups)
+
+    def _copied(self, places: range) -> Any:
+        """Return rows at regular places; of spilled ones few pages at a time are in memory."""
+        if not self.resident.spilled:
+            return self.X[places.start : places.stop : places.step]
+        found = np.empty((len(places), self.dimension), self.X.dtype)
+        for s in slices(len(places), 4096):
+            part = places[s]
+            found[s] = self.X[part.start : part.stop : part.step]
+            self.resident.touched(len(part) * abs(part.step) * self.X.strides[0])
+        return found
 
     def _slice(self, s: slice) -> Any:
         """Return consecutive rows without a copy."""
         if not self.sparse:
-            return self.X[s]
+            self.resident.touched((s.stop - s.start) * (self.dimension + 3) * 8)
+            # Products of rows in float32 are taken in float64 in any case.
+            return self.X[s].astype(np.float64, copy=False)
         a, b = self.X.indptr[s.start], self.X.indptr[s.stop]
         part = sp.csr_array((s.stop - s.start, self.dimension), dtype=self.X.dtype)
         # Set afterwards, because the constructor copies a small part of a large array.
@@ -94,10 +134,20 @@ class Rows:
         """
         found = [np.zeros(0)]
         for s in slices(self.n_rows, self._block):
-            X = self._slice(s).astype(np.float64, copy=False)
+            X = self._slice(s)
+            X = X.astype(np.float64, copy=False)
             # privacy: products of matrices may sum a row in an order that depends on its position.
             found.append(X @ direction if self.sparse else products(X, direction))
         return np.concatenate(found)
+
+    def inertia(self) -> float:
+        """Return the sum of the squared norms of rows, each times its weight.
+
+        >>> Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.zeros(2)).inertia()
+        26.0
+        """
+        parts = slices(self.n_rows, 2**20)
+        return math.fsum(float(self.weight[s] @ self.norms[s] ** 2) for s in parts)
 
     def block_gradients(self, loss: Loss, w: Array) -> Iterator[Array]:
         """Yield the gradient of the sum over each block, in order.

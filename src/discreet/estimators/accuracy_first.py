@@ -237,6 +237,11 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
                 "fitted at once. In a "
                 "Pipeline put it around the last step, not around the Pipeline."
             )
+        if getattr(self.estimator, "inference", None) is not None:
+            raise Incompatible(
+                "No intervals are known for a model whose noise was found along the way. Leave "
+                "inference out of the estimator."
+            )
 
     def _planned(
         self,

@@ -23,8 +23,10 @@ from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
+from discreet.estimators.grouped import Grouped
 from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
-from discreet.estimators.tabular import Tabular, allows_blank, put_back, set_aside
+from discreet.estimators.streamed import streamed
+from discreet.estimators.tabular import allows_blank, put_back, set_aside
 from discreet.ledger import Ledger
 from discreet.noise import as_randomness
 from discreet.problem import Plan, Problem, Release, rows_remark, sealed
@@ -75,12 +77,13 @@ class Fitted:
     guarantee_: Guarantee
     algorithm_: str
     settings_: dict[str, Any]
+    n_rows_: int | None
     bounds_: Bounds
     n_features_in_: int
     classes_: Any
 
 
-class PrivateEstimator(Fitted, Tabular):
+class PrivateEstimator(Fitted, Grouped):
     """Common ground of all estimators; not used directly."""
 
     epsilon: float = 1.0
@@ -95,7 +98,7 @@ class PrivateEstimator(Fitted, Tabular):
 
     _labels: ClassVar[str]
     _drowns: ClassVar[bool] = True
-    """Whether noise grows with the number of weights, so that few rows drown in it."""
+    """Whether noise grows with the number of weights, so that it outweighs few rows."""
 
     # From configuration to a plan: no data here.
 
@@ -221,6 +224,8 @@ class PrivateEstimator(Fitted, Tabular):
         self.algorithm_ = plan.algorithm
         # privacy: parameters of a plan, which exists before a row is read.
         self.settings_ = dict(getattr(plan, "settings", {}))
+        # privacy: public by the relation, or declared: a secret number is not in a problem.
+        self.n_rows_ = plan.problem.n_rows
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError
@@ -251,6 +256,27 @@ class PrivateEstimator(Fitted, Tabular):
         if lost is None and missing_labels(y).any():
             raise InvalidData(UNLIKE)
         return X, put_back(y, lost)
+
+    def _gathered(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return rows and labels of a fit; rows that are not in memory as what they are."""
+        bounds = self._given_bounds()
+        found = streamed(
+            X, y, schema=self.schema, target=self.target, named=bounds.names,
+            blank=allows_blank(self.missing),
+        )  # fmt: skip
+        if found is None:
+            return self._validated(X, y)
+        # privacy: weights of one fit must never stand beside the guarantee of another.
+        self._forget()
+        if found.target is None:
+            raise InvalidData(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None. Pass the name of its column."
+            )
+        self.n_features_in_ = found.shape[1]
+        if found.tables.named:
+            self.feature_names_in_ = np.array(found.names, dtype=object)
+        return found, None
 
     def _rows(self, X: Any, **options: Any) -> Any:
         """Return rows without labels; by default those to predict, with nothing missing."""

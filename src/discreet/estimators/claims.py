@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from discreet.accounting import Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidData
+from discreet.inference import INTERVALS
 from discreet.problem import ASSUMED
 
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
@@ -53,8 +54,12 @@ def check_claim(model: Any) -> None:
             f"The guarantee is about {claim.neighbours} neighbours, and the model's setting is "
             "another. Set neighbours to what the model was fitted with."
         )
-    if claim.unit != "row":
-        raise InvalidData("The guarantee of a model is about one row, not about another unit.")
+    grouped = hasattr(model, "_grouping") and model._grouping() is not None
+    if claim.unit != ("group" if grouped else "row"):
+        raise InvalidData(
+            "The guarantee and the settings of the model are about different units: one row, or "
+            "one group of rows. Set rows_per_group to what the model was fitted with."
+        )
     missing = [a for a in _assumed(model) if a not in claim.assumptions]
     if missing:
         raise InvalidData(
@@ -65,6 +70,22 @@ def check_claim(model: Any) -> None:
     if not all(text and text.isprintable() for text in texts):
         raise InvalidData("The guarantee or the algorithm of this model is not in plain words.")
     _check_cost(model, claim)
+    _check_intervals(model)
+
+
+def _check_intervals(model: Any) -> None:
+    """Refuse intervals that the settings of the model do not ask for, or of another number."""
+    held, asked = vars(model).get("inference_"), getattr(model, "inference", None)
+    fits = asked == (None if held is None else held.target)
+    if fits and held is not None:
+        fits = isinstance(held, INTERVALS)
+        fits = fits and len(held.slopes) == model.n_features_in_
+        fits = fits and bool(len(held.constants)) == bool(model.fit_intercept)
+    if not fits:
+        raise InvalidData(
+            "The intervals of this model are not those that its inference asks for. Set inference "
+            "to what the model was fitted with."
+        )
 
 
 def _assumed(model: Any) -> tuple[str, ...]:

@@ -1,20 +1,34 @@
-"""The classes of a label: those declared, or those seen."""
+"""The classes of a label: those declared, or those seen; and what they weigh.
+
+The largest weight becomes 1, so a row adds at most what it adds without weights:
+every sensitivity, and so the noise, stays as it is. See ``docs/rare-classes.md``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from discreet.bounds import Bounds
+from discreet.bounds import Array, Bounds
+from discreet.checks import positive
 from discreet.data.missing import missing_labels
-from discreet.errors import InvalidData
+from discreet.errors import InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.base import warn_of_classes
 from discreet.estimators.claims import LABELS_PUBLIC
 from discreet.estimators.reading import check_labels
 
 MOST_UNDECLARED = 50
 """Most classes that are taken from the labels themselves."""
+
+
+_BALANCED = (
+    "class_weight='balanced' counts the classes of the rows, and these counts are private. "
+    "Declare weights from public knowledge, e.g. class_weight={'no': 1, 'yes': 8} for a class "
+    "known to have about one row in nine."
+)
 
 
 def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
@@ -27,13 +41,22 @@ def read_classes(owner: str, bounds: Bounds, y: Any) -> tuple[Any, Any, tuple[st
     bounds
         Where classes may be declared.
     y
-        Labels.
+        Labels; None if they are not in memory, and a map of them is wanted.
 
     Examples
     --------
     >>> read_classes("Model", Bounds(classes=("yes", "no", "never")), ["yes", "no"])
     (array(['never', 'no', 'yes'], dtype='<U5'), array([2, 1], dtype=int8), ())
     """
+    if y is None:
+        if bounds.classes is None:
+            raise MissingBound(
+                f"{owner}: labels that are not in memory need declared classes. Pass "
+                "bounds=Bounds(classes=...).",
+                parameter="bounds",
+            )
+        known = np.unique(np.asarray(bounds.classes))
+        return known, partial(class_numbers, known, declared="the declared bounds.classes"), ()
     lost = missing_labels(y)
     # Beside a missing label all are held as objects; without it they have a type again.
     there = np.array(np.asarray(y)[~lost].tolist()) if lost.any() else y
@@ -106,3 +129,64 @@ def check_two(classes: Any) -> None:
             "sensitivities and quantiles of accuracy targets are worked out for two classes. Ask "
             "for one class against the rest, or name epsilon and fit the estimator itself."
         )
+
+
+def check_class_weight(given: Any) -> dict[str, float] | None:
+    """Return declared weights by the text of their class, the largest of them 1.
+
+    Parameters
+    ----------
+    given
+        A mapping of classes to positive numbers, or None.
+
+    Examples
+    --------
+    >>> check_class_weight({"no": 1, "yes": 8})
+    {'no': 0.125, 'yes': 1.0}
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "balanced":
+        raise InvalidParameter(_BALANCED, parameter="class_weight")
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidParameter(
+            "class_weight must be a mapping of every class to its weight, e.g. {'no': 1, 'yes': "
+            "8}, or None.",
+            parameter="class_weight",
+        )
+    # A file, and the command line, hold labels as text.
+    weights = {str(label): positive("class_weight", value) for label, value in given.items()}
+    largest = max(weights.values())
+    return {label: weight / largest for label, weight in weights.items()}
+
+
+def row_weights(given: Any, classes: Any, index: Any) -> Array | None:
+    """Return the weight of every row by the number of its class; None if all weigh 1.
+
+    Parameters
+    ----------
+    given
+        As for :func:`check_class_weight`.
+    classes
+        Every class, in order.
+    index
+        Numbers of classes, -1 for a missing label.
+
+    Examples
+    --------
+    >>> row_weights({"no": 1, "yes": 8}, np.array(["no", "yes"]), np.array([1, 0, -1]))
+    array([1.   , 0.125, 1.   ])
+    """
+    weights = check_class_weight(given)
+    if weights is None:
+        return None
+    names = [str(label) for label in classes.tolist()]
+    if set(names) != set(weights):
+        raise InvalidParameter(
+            "class_weight must name every class that is declared, and no other.",
+            parameter="class_weight",
+        )
+    # privacy: by the row's own label and declared numbers alone; a missing label makes the row
+    # blank whatever its weight is.
+    found: Array = np.array([weights[name] for name in names])[index]
+    return found

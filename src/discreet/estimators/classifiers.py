@@ -8,8 +8,16 @@ import numpy as np
 
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
-from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateClassifier
-from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.linear import AnyAlgorithm, ClassWeights, Penalised
+from discreet.estimators.parameters import (
+    ALGORITHM,
+    CLASS_WEIGHT,
+    COMMON,
+    FITTED,
+    GUESS,
+    INTERCEPT,
+    PENALTIES,
+)
 from discreet.estimators.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
 
@@ -19,10 +27,10 @@ _C = """
         declared ranges are mapped to [-1, 1]; the plan raises the strength where
         privacy or noise needs more. None asks for none, and so nearly does a large one."""
 
-_PARAMETERS = COMMON + ALGORITHM + _C + PENALTIES + INTERCEPT + GUESS
+_PARAMETERS = COMMON + ALGORITHM + _C + CLASS_WEIGHT + PENALTIES + INTERCEPT + GUESS
 
 
-class _Classifier(AnyAlgorithm, Penalised, PrivateClassifier):
+class _Classifier(AnyAlgorithm, Penalised, ClassWeights):
     """What both classifiers share."""
 
     C: float | None = None

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
-from discreet.data import ArraySource, within
+from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
-from discreet.estimators.classes import read_classes
+from discreet.estimators.classes import check_class_weight, read_classes, row_weights
 from discreet.estimators.persistence import whole
+from discreet.estimators.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
@@ -65,6 +66,7 @@ class LinearModel(PrivateEstimator):
             constraint=self._constraint(),
             regularizer=self._regularizer(size),
             intercept=intercept,
+            grouping=self._grouping(),
         )
 
     def _bounds_of(self, X: Any) -> Bounds:
@@ -156,32 +158,44 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _labels = "classes"
     _multinomial: ClassVar[bool] = False
 
+    def _row_weights(self, index: Any) -> Array | None:
+        """Return what rows weigh, by the numbers of their classes; None if all weigh 1."""
+        return None
+
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
         ----------
         X
             Rows: array, sparse matrix or data frame of numbers; with a schema any
-            data frame, Arrow table or mapping of columns.
+            data frame, Arrow table or mapping of columns. Rows that are not in memory
+            are read part by part: a path of Parquet files, a data set of pyarrow or a
+            collection of Dask, see ``docs/scale.md``.
         y
-            Class labels. None takes the column ``target`` of ``X``.
+            Class labels, or the name of their column where ``X`` is not in memory. None
+            takes the column ``target`` of ``X``.
+        groups
+            Whom every row belongs to, if ``rows_per_group`` is set; a row without an
+            identifier counts for nothing. A column of the schema may say so instead.
 
         Returns
         -------
         self
             With ``coef_``, ``intercept_``, ``classes_`` and ``guarantee_``.
         """
-        X, y = self._validated(X, y)
+        groups = self._identified(X, groups)
+        X, y = self._gathered(X, y)
         bounds = self._bounds_of(X)
         self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
         encoded = replace(bounds, classes=tuple(range(n_classes)))
-        problem = self._problem(encoded, X.shape[1], X.shape[0])
+        source = belonging(source_of(X, index, self._row_weights), groups)
+        problem = self._problem(encoded, X.shape[1], self._counted(source))
         plan = self._planned(assuming(problem, *assumptions), fits)
-        release = self._run(plan, ArraySource(X, index))
+        release = self._run(plan, source)
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self._note(plan)
@@ -209,32 +223,53 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return float(super().score(X, y, weights))
 
 
+class ClassWeights(PrivateClassifier):
+    """Classifiers that may weigh classes; not used directly."""
+
+    class_weight: dict[Any, float] | None = None
+
+    def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
+        check_class_weight(self.class_weight)
+        return super()._problem(bounds, n_features, n_rows)
+
+    def _row_weights(self, index: Any) -> Array | None:
+        return row_weights(self.class_weight, self.classes_, index)
+
+
 class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Linear regressors."""
 
     _labels = "real"
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
         ----------
         X
             Rows: array, sparse matrix or data frame of numbers; with a schema any
-            data frame, Arrow table or mapping of columns.
+            data frame, Arrow table or mapping of columns. Rows that are not in memory
+            are read part by part: a path of Parquet files, a data set of pyarrow or a
+            collection of Dask, see ``docs/scale.md``.
         y
-            Labels, clipped to ``bounds.label``. None takes the column ``target`` of ``X``.
+            Labels, clipped to ``bounds.label``, or the name of their column where ``X`` is
+            not in memory. None takes the column ``target`` of ``X``.
+        groups
+            Whom every row belongs to, if ``rows_per_group`` is set; a row without an
+            identifier counts for nothing. A column of the schema may say so instead.
 
         Returns
         -------
         self
             With ``coef_``, ``intercept_`` and ``guarantee_``.
         """
-        X, y = self._validated(X, y)
-        problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
+        groups = self._identified(X, groups)
+        X, y = self._gathered(X, y)
+        bounds, source = self._bounds_of(X), belonging(source_of(X, y), groups)
+        problem = self._problem(bounds, X.shape[1], self._counted(source))
         plan = self._planned(assuming(problem))
-        release = self._run(plan, ArraySource(X, y))
+        release = self._run(plan, source)
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
         self._note(plan)
         self.guarantee_ = release.guarantee

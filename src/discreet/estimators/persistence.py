@@ -4,7 +4,7 @@ The file holds the constructor's public configuration, the released weights and
 the guarantee. It never holds a seed: with it anyone could subtract the noise.
 
 A file is believed as far as it is checked. The checksum tells accidents and
-careless edits; the claim has to be borne by its event and has to follow from
+careless edits; the claim has to follow from its event and from
 the model's class and settings. Who forges all of that alike, and computes the
 checksum anew, is not found out: take files from those you trust.
 """
@@ -28,12 +28,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
-from discreet.checks import weight_count
+from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
 from discreet.estimators.parameters import Configured
 from discreet.files.checksums import is_sealed, parse, seal
 from discreet.files.writing import write_text
+from discreet.inference import INTERVALS
 from discreet.losses import LOSSES, Clipped
 from discreet.parts import BrokenPart
 from discreet.regularizers import REGULARIZERS
@@ -122,7 +123,13 @@ class Portable(Seedless):
     """An estimator that can be saved and loaded."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
-    _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "settings_", "bounds_")
+    _plain: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "n_rows_",
+        "algorithm_",
+        "settings_",
+        "bounds_",
+    )
     _unsaved: ClassVar[tuple[str, ...]] = ("random_state", "ledger")
     _assumes: ClassVar[tuple[str, ...]] = ALWAYS_ASSUMED
 
@@ -224,6 +231,8 @@ class Portable(Seedless):
         declared = (self.bounds_.row_norm, self.bounds_.ranges(count))
         fits += [isinstance(self.algorithm_, str), declared != (None, None)]
         fits.append(isinstance(getattr(self, "settings_", {}), dict))
+        if getattr(self, "n_rows_", None) is not None:
+            row_count("n_rows_", self.n_rows_)
         if hasattr(self, "fit_intercept"):
             intercept = np.asarray(self.intercept_, dtype=np.float64)
             fits += [intercept.shape == held.shape[:-1], np.isfinite(intercept).all()]
@@ -315,8 +324,8 @@ def part_of_a_file(name: str) -> Any:
     own = (type(part) for table in tables for part in table.own)
     # Those of installed packages last, so that a broken one hinders only files that need it.
     others = (type(part) for table in tables for part in table.values())
-    first = (Bounds, Budget, Clipped, Schema)
-    kinds = chain(first, own, ALGORITHMS.own, others, ALGORITHMS.values())
+    first: tuple[type, ...] = (Bounds, Budget, Clipped, Schema, *INTERVALS)
+    kinds: Any = chain(first, own, ALGORITHMS.own, others, ALGORITHMS.values())
     return next((kind for kind in kinds if kind.__name__ == name), None)
 
 

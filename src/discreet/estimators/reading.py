@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from datetime import date, time, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ _HARMLESS = (
 
 _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
-_MISSING = (
+MISSING = (
     "{} has a missing or non-finite value (NaN or infinity). Fill it by a fixed rule, not one "
     "learnt from the rows."
 )
@@ -59,8 +60,8 @@ _NO_COLUMN = (
 )
 
 _GISTS = {
-    "Input X contains": _MISSING.format("X"),
-    "Input y contains": _MISSING.format("y"),
+    "Input X contains": MISSING.format("X"),
+    "Input y contains": MISSING.format("y"),
     "Found array with 0 sample": "X has no rows. Pass at least one.",
     "Found array with 0 feature": _NO_COLUMN,
     "Found array with dim": _TWO,
@@ -95,6 +96,10 @@ _OBJECTS = (
     "filled by a fixed rule."
 )
 _LAZY = "{0} is a {1}, whose rows are not in memory yet. Pass {0}.{2}."
+_FILES = (
+    "X is a path or a data set, whose rows are not in memory. Fits of linear models and quantiles "
+    "read such rows; elsewhere pass rows in memory, such as dataset.to_table()."
+)
 _MATRIX = "{0} is an np.matrix, which scikit-learn does not take. Pass np.asarray({0})."
 _MASKED = (
     "{0} is a masked array, and masked cells would count. Pass a plain one, such as "
@@ -127,6 +132,8 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
             raise InvalidData(_MASKED.format(name))
         if isinstance(given, np.matrix):
             raise InvalidData(_MATRIX.format(name))
+        if isinstance(given, str | Path) or hasattr(type(given), "count_rows"):
+            raise InvalidData(_FILES)
         lazy = _lazy(given)
         if lazy is not None:
             raise InvalidData(_LAZY.format(name, *lazy))
@@ -168,7 +175,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
             raise InvalidData(_OTHERWISE)
         if not np.isfinite(read[1]).all():
             # A None among objects passes as finite and turns into NaN afterwards.
-            raise InvalidData(_MISSING.format("y"))
+            raise InvalidData(MISSING.format("y"))
     return read
 
 

@@ -18,6 +18,7 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive
 from discreet.defaults import residual_clip
 from discreet.errors import InvalidParameter, MissingBound
+from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateRegressor, RidgePenalty
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.losses import Clipped, Huber, Loss, Poisson, Squared
@@ -48,7 +49,7 @@ class LeastSquares(PrivateRegressor):
         return replace(problem, loss=Clipped(loss=Squared(), clip=clip * problem.row_norm))
 
 
-class PrivateRidge(AnyAlgorithm, Penalised, RidgePenalty, LeastSquares):
+class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSquares):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
@@ -65,7 +66,7 @@ class PrivateRidge(AnyAlgorithm, Penalised, RidgePenalty, LeastSquares):
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
-        noise dominates to 1 where rows are plenty.{PENALTIES}{FITTED}
+        noise dominates to 1 where rows are plenty.{PENALTIES}{INFERENCE}{FITTED}
 
     Examples
     --------

@@ -24,12 +24,12 @@ from discreet.defaults import Asked, recommend
 from discreet.estimators.base import promising_little
 from discreet.estimators.charging import warn_caller
 from discreet.estimators.linear import (
+    ClassWeights,
     LinearModel,
-    PrivateClassifier,
     PrivateRegressor,
     RidgePenalty,
 )
-from discreet.estimators.parameters import COMMON, FITTED, GUESS
+from discreet.estimators.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
@@ -151,7 +151,7 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
         return Squared() if self.threshold is None else Huber(threshold=self.threshold)
 
 
-class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
+class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
     __doc__ = f"""Logistic regression with a bounded l1 norm and a privacy guarantee.
 
     Private Frank-Wolfe over the l1 ball; see :class:`PrivateLasso`. More than
@@ -171,7 +171,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, PrivateClassifier):
         Number of steps; None chooses it from public values.
     stale
         Margin by which a sparse row may be out of date: fast steps on sparse
-        data, see :class:`~discreet.algorithms.FrankWolfe`.{FITTED}
+        data, see :class:`~discreet.algorithms.FrankWolfe`.{CLASS_WEIGHT}{FITTED}
 
     Examples
     --------
@@ -256,12 +256,12 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
         return np.unique(self.coef_.nonzero()[-1])
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose a support and fit on it, privately.
 
         Takes what every regressor takes; ``support_`` and ``stages_`` tell of the choice.
         """
-        super().fit(X, y)
+        super().fit(X, y, groups)
         self.stages_ = self._selection().stages(self._budget())
         if self.selector == "stability" and not self.support_.size:
             warn_caller(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from discreet.errors import Incompatible
 from discreet.estimators.base import warn_of_budget
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
-from discreet.evaluation.scored_rows import add_up, read
+from discreet.evaluation.scored_rows import add_up, parts_of, read
 from discreet.ledger import spending
 from discreet.noise import as_randomness
 from discreet.problem import sealed
@@ -54,7 +55,8 @@ def evaluate(
     X, y
         Rows and labels. Rows with missing numbers or unknown labels count for nothing.
         A model with a schema takes a table as it is, and its column ``target`` if ``y``
-        is None.
+        is None. Rows that are not in memory are read part by part, and ``y`` is then the
+        name of their column.
     epsilon, delta
         Budget of the evaluation. With ``delta=0`` noise is Laplace, else Gaussian.
     metrics
@@ -174,11 +176,17 @@ def run_plan(
     guarantee = sealed(plan.guarantee, random)
     name = type(model).__name__
     with spending(ledger, guarantee, model=name, algorithm="evaluation"):
-        X, y, good = read(model, X, y, plan)
+        total, n_rows = {block.name: np.zeros(block.shape) for block in plan.blocks}, 0
+        for scorer, rows, labels in parts_of(model, X, y):
+            taken = read(scorer, rows, labels, plan)
+            n_rows += len(taken[2])
+            # privacy: sums of parts are exact, so they add up to the sum over all rows.
+            for name, value in add_up(scorer, *taken, plan).items():
+                total[name] += value
         # privacy: the number of rows is a fact of the data under add-remove.
-        public = None if plan.neighbours == "add-remove" else len(good)
+        public = None if plan.neighbours == "add-remove" else n_rows
         warn_of_budget("evaluate", plan.budget, public)
-        released = plan.run(add_up(model, X, y, good, plan), random)
+        released = plan.run(total, random)
     return Evaluation(plan, released, public, guarantee, level)
 
 

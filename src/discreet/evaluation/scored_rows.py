@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.persistence import Seedless
 from discreet.estimators.reading import read_rows
+from discreet.estimators.streamed import streamed
 from discreet.estimators.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.released_sums import Mask, cells, centred, moments, spread_moments
@@ -28,6 +30,38 @@ _UNSCORED = (
     "Pass rows as those it was fitted to."
 )
 _LENGTHS = "X and y must have one entry per row each, and as many as each other."
+
+
+def parts_of(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield what scores a part of the rows, that part and its labels; one part if in memory."""
+    own = isinstance(model, Tabular)
+    found = streamed(
+        X,
+        y,
+        schema=model.schema if own else None,
+        target=getattr(model, "target", None) if own else None,
+        named=getattr(model, "feature_names_in_", None),
+        blank=True,
+    )
+    if found is None:
+        yield model, X, y
+        return
+    if found.target is None:
+        raise InvalidData("y must be the name of the labels' column.")
+    scorer = _bare(model)
+    for raw in found.source().blocks():
+        yield scorer, raw.X, raw.y
+
+
+def _bare(model: Any) -> Any:
+    """Return a model for rows that were read, encoded and put in order already."""
+    if isinstance(model, Seedless):
+        model = copy.copy(model)
+        # Such rows carry no names to compare.
+        vars(model).pop("feature_names_in_", None)
+        if getattr(model, "schema", None) is not None:
+            model.set_params(schema=None, target=None, bounds=model.bounds_)
+    return model
 
 
 def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, Mask]:
@@ -61,12 +95,7 @@ def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, 
 
 def add_up(model: Any, X: Any, y: Array, good: Mask, plan: EvaluationPlan) -> dict[str, Array]:
     """Return the sums over rows that the plan releases."""
-    if isinstance(model, Seedless):
-        # Rows were read, encoded and put in order already, and carry no names to compare.
-        model = copy.copy(model)
-        vars(model).pop("feature_names_in_", None)
-        if getattr(model, "schema", None) is not None:
-            model.set_params(schema=None, target=None, bounds=model.bounds_)
+    model = _bare(model)
     n = len(good)
     if plan.neighbours != "add-remove":
         # privacy: blank rows keep their places, because matrix products may round a row

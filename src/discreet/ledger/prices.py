@@ -64,7 +64,11 @@ def basic_price(event: Event, largest: float, stated: tuple[float, float] | None
     if stated is not None and stated[1] <= largest / POINTS:
         return up(stated[0]), up(stated[1])
     delta = largest / POINTS
-    return up(_epsilon(event, delta)), up(delta)
+    epsilon = _epsilon(event, delta)
+    if math.isinf(epsilon) and stated is not None:
+        # Failures of a composed event may exceed that delta, and then only its claim is left.
+        return up(stated[0]), up(stated[1])
+    return up(epsilon), up(delta)
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from discreet.bounds import Array
-from discreet.noise.coins import signs
+from discreet.noise.coins import below_exps, coin, geometric, signs
 from discreet.noise.gamma_sphere import GammaSphere
 from discreet.noise.gaussian import Gaussian
 from discreet.noise.grid import Grid
@@ -36,7 +36,10 @@ __all__ = [
     "Seeded",
     "System",
     "as_randomness",
+    "below_exps",
+    "coin",
     "exponential_mechanism",
+    "geometric",
     "integers",
     "permutation",
     "permute_and_flip",

@@ -20,6 +20,8 @@ from discreet.bounds import Array
 from discreet.errors import NotCertified
 from discreet.noise.randomness import Randomness
 
+Mask = npt.NDArray[np.bool_]
+
 
 def finite_scores(values: Array) -> Array:
     """Return a vector of finite numbers, or refuse without naming any."""
@@ -32,7 +34,7 @@ def finite_scores(values: Array) -> Array:
     return x
 
 
-def signs(log_odds: Array, random: Randomness) -> npt.NDArray[np.bool_]:
+def signs(log_odds: Array, random: Randomness) -> Mask:
     """Return independent coins, each true with probability ``1 / (1 + exp(-log_odds))``.
 
     >>> from discreet.noise import Seeded
@@ -80,6 +82,72 @@ def below_exp(exponent: float, error: float, exact: Callable[[], Any], random: R
     if abs(u - chance) > 2.0**-50 + 2.0 * error:
         return u < chance
     return _settle(bits, lambda: mp.exp(exact()), random)
+
+
+def below_exps(rate: float, counts: npt.NDArray[np.int64], random: Randomness) -> Mask:
+    """Return independent coins, each true with probability exactly ``min(1, exp(-rate * count))``.
+
+    Parameters
+    ----------
+    rate
+        A positive number.
+    counts
+        One whole number per coin, of size below 2**53.
+    random
+        Where the bits come from.
+
+    Examples
+    --------
+    >>> from discreet.noise import Seeded
+    >>> below_exps(1.0, np.array([-3, 0, 900]), Seeded(0))
+    array([ True,  True, False])
+    """
+    words = random.words(counts.size)
+    u = words.astype(np.float64) * 2.0**-64
+    exponent = -rate * np.maximum(counts, 0).astype(np.float64)
+    chance = np.exp(exponent)
+    # privacy: a coin is settled in float64 only if no error could turn it over.
+    error = 2.0**-51 + 2.0**-46 * (1.0 - exponent) * chance
+    heads = (u < chance) | (counts <= 0)
+    for i in np.flatnonzero(~(np.abs(u - chance) > error) & (counts > 0)):
+        heads[i] = _settle(int(words[i]), partial(_exp, rate, int(counts[i])), random)
+    return heads
+
+
+def _exp(rate: float, count: int) -> Any:
+    return mp.exp(-mpf(rate) * count)
+
+
+def coin(chance: Callable[[], Any], random: Randomness) -> bool:
+    """Return true with probability exactly ``chance()``, computed at mpmath's working precision.
+
+    >>> from discreet.noise import Seeded
+    >>> coin(lambda: mpf(1), Seeded(0)), coin(lambda: mpf(0), Seeded(0))
+    (True, False)
+    """
+    return _settle(int(random.words(1)[0]), chance, random)
+
+
+def geometric(rate: float, random: Randomness) -> int:
+    """Return a whole number that is at least ``k`` with probability exactly ``exp(-rate * k)``.
+
+    It is ``floor(E / rate)`` of a standard exponential ``E``, drawn from the bits of one uniform.
+
+    >>> from discreet.noise import Seeded
+    >>> geometric(800.0, Seeded(0))
+    0
+    """
+    bits, length = int(random.words(1)[0]), 64
+    while True:
+        # The uniform lies in [bits, bits + 1] / 2**length.
+        with mp.workprec(length + 128):
+            ends = [-mp.log(mp.ldexp(b, -length)) / mpf(rate) for b in (bits + 1, bits or 1)]
+            pad = mp.ldexp(1, -length)
+            low, high = mp.floor(ends[0] - pad), mp.floor(ends[1] + pad)
+        # privacy: nothing is returned before the known bits leave one number only.
+        if bits and low == high:
+            return max(int(low), 0)
+        bits, length = bits << 64 | int(random.words(1)[0]), length + 64
 
 
 def _settle(bits: int, chance: Callable[[], Any], random: Randomness) -> bool:

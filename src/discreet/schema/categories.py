@@ -22,7 +22,7 @@ class Categories(ChoiceColumn):
     Parameters
     ----------
     categories
-        At least two, all text or all numbers, from public knowledge.
+        At least two, or one and ``other``; all text or all numbers, from public knowledge.
     other
         Category of cells that hold anything else. It is added if it is not
         declared already.
@@ -45,7 +45,8 @@ class Categories(ChoiceColumn):
     wants = "a declared category"
 
     def __post_init__(self) -> None:
-        found = declared_choices(self.categories, "categories")
+        least = 2 if self.other is None else 1
+        found = declared_choices(self.categories, "categories", least)
         object.__setattr__(self, "categories", found)
         if self.other is not None:
             other = self.other.strip() if isinstance(self.other, str) else self.other

@@ -269,15 +269,17 @@ def positions(cells: Any, choices: Sequence[Any], other: int | None = None) -> A
     )
 
 
-def declared_choices(given: Any, what: str) -> tuple[Any, ...]:
+def declared_choices(given: Any, what: str, least: int = 2) -> tuple[Any, ...]:
     """Return values that a column declares, all text or all numbers, each once.
 
     Parameters
     ----------
     given
-        A list of at least two.
+        A list.
     what
         How they are called.
+    least
+        How many there must be.
 
     Examples
     --------
@@ -287,7 +289,7 @@ def declared_choices(given: Any, what: str) -> tuple[Any, ...]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Sequence | np.ndarray):
         raise InvalidParameter(f'{what} must be a list, e.g. ["no", "yes"].', parameter=what)
     values = [v.item() if isinstance(v, np.generic) else v for v in given]
-    if len(values) < 2:
+    if len(values) < least:
         raise InvalidParameter(f"{what} must be a list of at least two.", parameter=what)
     if all(isinstance(v, str) for v in values):
         found: tuple[Any, ...] = tuple(v.strip() for v in values)

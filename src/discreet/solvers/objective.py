@@ -62,7 +62,7 @@ class Objective:
         norms = self.rows.norms
         reach = 1.01 * float(norms.max(initial=0.0)) * norm(w)
         bend = self.loss.regularity(label=math.inf, reach=reach).smoothness
-        return 1.01 * bend * float(self.rows.weight @ norms**2) + self.strength
+        return 1.01 * bend * self.rows.inertia() + self.strength
 
     def sample(self, stride: int) -> Objective:
         """Return an estimate of this objective from every ``stride``-th row."""

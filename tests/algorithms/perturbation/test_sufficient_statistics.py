@@ -490,7 +490,7 @@ class InBlocks(ArraySource):
 def test_no_number_of_rows_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every row stands for a block whose sums are as large as they can be.
     monkeypatch.setattr(
-        SecondMoments, "_block", lambda self, rows, part: np.full((3, 4), 2**52, dtype=np.int64)
+        SecondMoments, "_block", lambda self, rows, part: np.full((4, 4), 2**52, dtype=np.int64)
     )
     moments = SecondMoments(dimension=3, row_norm=1.0, label=1.0, capacity=2500)
     task = problem(n_features=3, n_rows=2500)

@@ -1,5 +1,6 @@
 """Noise on the objective, on its minimiser, or on the sums it is made of."""
 
+from discreet.algorithms.perturbation.noisy_covariance import NoisyCovariance
 from discreet.algorithms.perturbation.objective_perturbation import (
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
@@ -10,16 +11,19 @@ from discreet.algorithms.perturbation.recentred import RecentredPerturbation
 from discreet.algorithms.perturbation.second_moments import SecondMoments
 from discreet.algorithms.perturbation.sufficient_statistics import (
     SufficientStatistics,
+    SufficientStatisticsPlan,
     stein_strength,
 )
 
 __all__ = [
+    "NoisyCovariance",
     "ObjectivePerturbation",
     "ObjectivePerturbationPlan",
     "OutputPerturbation",
     "RecentredPerturbation",
     "SecondMoments",
     "SufficientStatistics",
+    "SufficientStatisticsPlan",
     "many_rows",
     "stein_strength",
 ]

@@ -35,6 +35,27 @@ def power_above(value: float) -> float:
     return 2.0 ** math.ceil(math.log2(value))
 
 
+def packed(matrix: Array, double: float) -> Array:
+    """Return diagonal and upper triangle as a vector, off-diagonal entries times ``double``.
+
+    >>> packed(np.array([[1.0, 2.0], [2.0, 3.0]]), 2.0)
+    array([1., 3., 4.])
+    """
+    return np.concatenate([np.diag(matrix), double * matrix[np.triu_indices(len(matrix), 1)]])
+
+
+def unpacked(vector: Array, dimension: int, double: float) -> Array:
+    """Return the symmetric matrix that :func:`packed` was given.
+
+    >>> unpacked(np.array([1.0, 3.0, 4.0]), 2, 2.0)
+    array([[1., 2.], [2., 3.]])
+    """
+    matrix = np.diag(vector[:dimension])
+    matrix[np.triu_indices(dimension, 1)] = vector[dimension:] / double
+    found: Array = np.triu(matrix) + np.triu(matrix, 1).T
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class SecondMoments:
     """How ``sum x x'`` and ``sum x y`` are computed, bounded and compared.
@@ -48,7 +69,8 @@ class SecondMoments:
         Number of coordinates of a row.
     row_norm, label
         Bounds on the Euclidean norm of a row and on the size of a label, each
-        times the root of the largest weight.
+        times the root of the largest weight. A label of 0 stands for rows without
+        labels: the vector is then not part of the release.
     row_l1
         Rows are scaled down to this l1 norm; None leaves them.
     capacity
@@ -99,7 +121,7 @@ class SecondMoments:
             row_norm=problem.row_norm * root,
             label=problem.bounding.label_bound * root,
             # privacy: under add-remove the size is only declared; sums beyond are clipped
-            capacity=rows if problem.neighbours != "add-remove" else 4 * rows,
+            capacity=rows if not problem.size_is_declared else 4 * rows,
             row_l1=None if row_l1 is None else positive("row_l1", row_l1) * root,
             coarse=coarse,
         )
@@ -112,7 +134,7 @@ class SecondMoments:
     @cached_property
     def label_scale(self) -> float:
         """Power of two above the size of a label."""
-        return self.label_room * power_above(self.label)
+        return self.label_room * (power_above(self.label) if self.label else 1.0)
 
     @cached_property
     def bits(self) -> int:
@@ -144,6 +166,13 @@ class SecondMoments:
             return math.sqrt(2 * x**4 + 2 * x * x * y * y + y**4 / 2)
         return 2 * x * y
 
+    def augmented_sensitivity(self, neighbours: str) -> float:
+        """Return how far neighbours' ``sum v v'`` of :meth:`augmented` are apart in l2."""
+        x, _, y = self._bounds
+        # privacy: two semidefinite parts differ by at most sqrt(2) times the longer one.
+        apart = math.sqrt(2) * (1 + 2 * unit_roundoff()) if neighbours == "replace-one" else 1.0
+        return apart * (x * x + y * y) * (1 + 8 * unit_roundoff())
+
     def l1_sensitivity(self, neighbours: str) -> float:
         """Return how far (diagonal, twice the off-diagonal, vector) are apart in l1."""
         _, x, y = self._bounds
@@ -157,24 +186,32 @@ class SecondMoments:
 
     def integers(self, problem: Problem, source: Source) -> tuple[Array, Array]:
         """Return matrix and vector as exact integers in units of :attr:`unit`; one pass."""
+        sums, p = self.augmented(problem, source), self.dimension
+        return np.ascontiguousarray(sums[:p, :p]), np.ascontiguousarray(sums[:p, p])
+
+    def augmented(self, problem: Problem, source: Source) -> Array:
+        """Return ``sum v v'`` of ``v = (x, y)`` as exact integers; the label comes last."""
         p = self.dimension
-        total = np.zeros((2, p, p + 1), dtype=np.int64)
+        total = np.zeros((2, p + 1, p + 1), dtype=np.int64)
         seen = 0
         for raw in source.blocks():
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
+            if problem.grouping is not None:
+                here = slice(seen, seen + rows.n_rows)
+                capped = source.capped  # type: ignore[attr-defined]
+                rows = rows.shared(capped.share[here], capped.codes[here])
             seen += rows.n_rows
             for start in range(0, rows.n_rows, _BLOCK):
                 part = self._block(rows, slice(start, min(start + _BLOCK, rows.n_rows)))
                 # privacy: high and low digits apart, so that no number of rows overflows
                 total += np.stack([part >> 30, part & (2**30 - 1)])
-        if problem.neighbours != "add-remove" and seen != problem.n_rows:
+        if not problem.size_is_declared and seen != problem.n_rows:
             raise InvalidData(
                 f"The data has {seen} rows but the plan was made for {problem.n_rows}."
             )
         # privacy: clipping after the exact sum contracts distances between neighbours
         limit = 2.0**_EXACT
-        sums = np.clip(total[0] * 2.0**30 + total[1], -limit, limit)
-        return np.ascontiguousarray(sums[:, :p]), np.ascontiguousarray(sums[:, p])
+        return np.asarray(np.clip(total[0] * 2.0**30 + total[1], -limit, limit))
 
     def _block(self, rows: Rows, part: slice) -> Any:
         block = rows.take(part)
@@ -192,5 +229,5 @@ class SecondMoments:
         whole = np.trunc(X * factor[:, None])
         labels = np.trunc(y * (root / self.label_scale * 2.0**self.bits))
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
-        sums = np.column_stack([whole.T @ whole, whole.T @ labels])
-        return sums.astype(np.int64)
+        both = np.column_stack([whole, labels])
+        return (both.T @ both).astype(np.int64)

@@ -34,10 +34,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.perturbation.second_moments import SecondMoments
+from discreet.algorithms.perturbation.second_moments import SecondMoments, packed, unpacked
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
+from discreet.errors import Incompatible
 from discreet.losses import Squared
 from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
 from discreet.noise import Grid, Laplace, Randomness
@@ -104,6 +105,9 @@ class SufficientStatistics:
         """Calibrate a run from public values."""
         one_of("ridge", self.ridge, ("stein", "adassp", "fixed"))
         strength = 0.0 if self.strength is None else nonnegative("strength", self.strength)
+        if problem.grouping is not None and self.row_l1 is not None:
+            # privacy: a row that counts in part would be shortened to the norm of a whole one.
+            raise Incompatible("row_l1 is for single rows, not for groups of them. Leave it out.")
         kind = self.noise
         if kind is None:
             by_entries = budget.delta == 0 and self.row_l1 is not None
@@ -122,6 +126,8 @@ class SufficientStatistics:
 @dataclass(frozen=True)
 class SufficientStatisticsPlan(CalibratedPlan):
     """A calibrated run of noisy second moments."""
+
+    per_group: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget
@@ -148,12 +154,14 @@ class SufficientStatisticsPlan(CalibratedPlan):
         In units of the moments' scales, like the noise itself.
         """
         moments, reach = self.moments, 2.0 * self.moments.capacity
-        extra = moments.eigenvalue_sensitivity() if self.ridge == "adassp" else 0.0
+        # privacy: the moments of a group are at most so many times those of a row.
+        unit = self.problem.per_unit
+        extra = unit * moments.eigenvalue_sensitivity() if self.ridge == "adassp" else 0.0
         if self.kind == "laplace":
-            return moments.l1_sensitivity(self.problem.neighbours) + extra
+            return unit * moments.l1_sensitivity(self.problem.neighbours) + extra
         # privacy: only the product with sqrt(2) rounds; the sums are exact integers
         rounding = 4 * unit_roundoff() * reach * math.sqrt(self._size)
-        return math.hypot(moments.l2_sensitivity(self.problem.neighbours), extra) + rounding
+        return math.hypot(unit * moments.l2_sensitivity(self.problem.neighbours), extra) + rounding
 
     @cached_property
     def noise(self) -> ReleaseNoise:
@@ -220,16 +228,13 @@ class SufficientStatisticsPlan(CalibratedPlan):
         """Return noisy matrix, noisy vector and the strength they call for, in real units."""
         moments, p = self.moments, self.moments.dimension
         gram, cross = (m * moments.unit for m in moments.integers(self.problem, source))
-        upper = np.triu_indices(p, 1)
-        parts = [np.diag(gram), self._double * gram[upper], cross]
+        parts, size = [packed(gram, self._double), cross], p * (p + 1) // 2
         if self.ridge == "adassp":
             parts.append(np.linalg.eigvalsh(gram)[:1].astype(np.float64))
         out = self.noise.add(np.concatenate(parts), random)  # privacy: the only exit of data
-        matrix = np.diag(out[:p])
-        matrix[upper] = out[p : p + len(upper[0])] / self._double
-        matrix = np.triu(matrix) + np.triu(matrix, 1).T
-        matrix, square = matrix * moments.row_scale**2, moments.row_scale**2
-        vector = out[p + len(upper[0]) :][:p] * moments.row_scale * moments.label_scale
+        square = moments.row_scale**2
+        matrix = unpacked(out[:size], p, self._double) * square
+        vector = out[size:][:p] * moments.row_scale * moments.label_scale
         if self.ridge == "fixed":
             return matrix, vector, self.strength
         if self.ridge == "adassp":

@@ -1,0 +1,146 @@
+"""A source whose rows are read from tables that are not in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.data.blocks import block_rows
+from discreet.data.source import RawBlock
+from discreet.data.tables import Tables
+from discreet.errors import InvalidData
+
+
+class Progress(NamedTuple):
+    """How far rows have been read.
+
+    Examples
+    --------
+    >>> Progress(25, 100, 2.0).left
+    6.0
+    """
+
+    rows: int
+    total: int
+    seconds: float
+
+    @property
+    def left(self) -> float:
+        """Seconds until all rows are read, at the pace so far."""
+        return self.seconds * (self.total / max(self.rows, 1) - 1.0)
+
+
+_watch: ContextVar[Callable[[Progress], None] | None] = ContextVar("watch", default=None)
+
+PACE = 1.0
+"""Seconds between two reports."""
+
+
+@contextmanager
+def watching(report: Callable[[Progress], None]) -> Iterator[None]:
+    """Have it reported, about once a second, how far rows have been read.
+
+    It tells the number of rows, which is a secret under ``add-remove``.
+
+    >>> with watching(lambda progress: print(round(progress.left))):
+    ...     pass
+    """
+    token = _watch.set(report)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+class StreamSource:
+    """Rows of tables that are read part by part.
+
+    Parameters
+    ----------
+    tables
+        Where they are.
+    columns
+        Which columns are read.
+    read
+        Turns a table into rows and labels, nothing of them bounded.
+    n_features
+        Number of features of a row.
+    dtype
+        Type of the numbers, a public fact.
+
+    Examples
+    --------
+    >>> tables = Tables(lambda names: iter([{"x": np.ones(3)}, {"x": np.zeros(1)}]),
+    ...                 {"x": "double"}, lambda: 4)
+    >>> source = StreamSource(tables, ["x"], lambda t: RawBlock(t["x"][:, None], None, None), 1)
+    >>> source.n_rows, [len(block.X) for block in source.blocks()]
+    (4, [3, 1])
+    """
+
+    sparse = False
+    streamed = True
+
+    def __init__(
+        self,
+        tables: Tables,
+        columns: Sequence[str],
+        read: Callable[[Any], RawBlock],
+        n_features: int,
+        dtype: Any = np.float64,
+        n_rows: int | None = None,
+    ) -> None:
+        self._tables, self._columns, self._read = tables, columns, read
+        self.n_features, self.dtype = n_features, np.dtype(dtype)
+        self.n_rows = tables.count() if n_rows is None else n_rows
+
+    def blocks(self) -> Iterator[RawBlock]:
+        """Yield consecutive rows, each exactly once."""
+        report, start, said, done = _watch.get(), time.monotonic(), time.monotonic(), 0
+        size = block_rows(self.n_features)
+        for table in self._tables.read(self._columns):
+            raw = self._read(table)
+            for a in range(0, len(raw.X), size):
+                yield RawBlock(*(None if v is None else v[a : a + size] for v in raw))
+            done += len(raw.X)
+            now = time.monotonic()
+            if report is not None and now - said >= PACE:
+                said = now
+                report(Progress(done, self.n_rows, now - start))
+
+
+def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:
+    """Return these columns of a table as rows of numbers, NaN where one is missing.
+
+    >>> numbers_of({"a": np.array([1, 2]), "b": np.array([0.5, np.nan])}, ["a", "b"], np.float64)
+    array([[1. , 0.5],
+           [2. , nan]])
+    """
+    columns = [column_of(table, name) for name in names]
+    rows = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype)
+    # A few rows at a time, which stay in cache until all columns are in place.
+    for a in range(0, len(rows), 4096):
+        for j, column in enumerate(columns):
+            rows[a : a + 4096, j] = column[a : a + 4096]
+    return rows
+
+
+def column_of(table: Any, name: str) -> Any:
+    """Return one column of a table as an array.
+
+    >>> column_of({"a": [1, 2]}, "a")
+    array([1, 2])
+    """
+    column = table.column(name) if hasattr(table, "column") else table[name]
+    try:
+        if hasattr(column, "to_numpy"):
+            arrow = hasattr(column, "null_count")
+            return column.to_numpy(zero_copy_only=False) if arrow else column.to_numpy()
+        return np.asarray(column)
+    except Exception:
+        # privacy: the original message may quote a cell.
+        raise InvalidData(f"Column {name!r} cannot be read as an array.") from None

@@ -1,0 +1,206 @@
+"""Tables that are not in memory: files and data sets of Arrow, and collections of Dask.
+
+They are read part by part, in a fixed order, as often as a fit asks for them. Names and
+types of columns and, unless it is secret, the number of rows are public facts; nothing
+else is known before rows are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, InvalidData
+
+PART = 65_536
+"""Rows that are asked for at a time."""
+
+_NUMBERS = ("float", "double", "half", "int", "uint", "bool")
+_SHORT = ("float", "float32", "halffloat", "float16", "int8", "int16", "uint8", "uint16", "bool")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables that follow each other, to be read again and again.
+
+    Parameters
+    ----------
+    read
+        Yields tables with the columns of these names.
+    types
+        Names and types of all columns.
+    count
+        Counts the rows.
+    named
+        Whether names are the user's; columns of arrays have none.
+
+    Examples
+    --------
+    >>> tables = Tables(lambda names: iter([{"age": np.array([41.0])}]), {"age": "double"},
+    ...                 lambda: 1)
+    >>> tables.numeric(["age"]), tables.short(["age"])
+    (True, False)
+    """
+
+    read: Callable[[Sequence[str]], Iterator[Any]]
+    types: dict[str, str]
+    count: Callable[[], int]
+    named: bool = True
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that no column, or more than one, has."""
+        for name in names:
+            if name not in self.types:
+                raise InvalidData(f"The table has no column {name!r}. Name one that it has.")
+
+    def numeric(self, names: Sequence[str]) -> bool:
+        """Return whether these columns hold numbers."""
+        return all(self.types[name].startswith(_NUMBERS) for name in names)
+
+    def short(self, names: Sequence[str]) -> bool:
+        """Return whether all numbers of these columns fit into float32."""
+        return all(self.types[name] in _SHORT for name in names)
+
+
+def tables_of(X: Any, y: Any = None) -> Tables | None:
+    """Return the tables of what is not in memory; None for anything else.
+
+    Parameters
+    ----------
+    X
+        A path of a Parquet or Arrow file or of a folder of them, a list of such paths, a
+        data set of pyarrow, a function that opens an Arrow stream anew, or a frame or an
+        array of Dask.
+    y
+        Labels beside a collection of Dask, as another one.
+
+    Examples
+    --------
+    >>> tables_of(np.zeros((3, 1))) is None
+    True
+    """
+    paths = [X] if isinstance(X, str | Path) else X
+    if isinstance(paths, list) and paths and all(isinstance(p, str | Path) for p in paths):
+        return _of_dataset(_opened([Path(p) for p in paths]))
+    kind = type(X)
+    room = kind.__module__.split(".")[0]
+    if room == "pyarrow" and hasattr(kind, "count_rows"):
+        return _of_dataset(X)
+    if room == "pyarrow" and kind.__name__ == "RecordBatchReader":
+        raise InvalidData(
+            "X is an Arrow stream, which can be read once. Pass a function that opens it anew, or "
+            "write it to a file."
+        )
+    if hasattr(kind, "__dask_graph__") and X.__dask_graph__() is not None:
+        if hasattr(kind, "chunks") and room == "dask":
+            return _of_dask_array(X, y)
+        if hasattr(kind, "map_partitions") and hasattr(kind, "columns"):
+            return _of_dask_frame(X, y)
+    if callable(X) and not isinstance(X, type) and not hasattr(X, "shape"):
+        return _of_stream(X)
+    return None
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow.dataset
+
+        return pyarrow
+    except ImportError:
+        raise DiscreetError(
+            "Parquet and Arrow files need pyarrow. Install it with: pip install 'pyarrow>=17'"
+        ) from None
+
+
+def _opened(paths: list[Path]) -> Any:
+    arrow = _arrow()
+    for path in paths:
+        if not path.exists():
+            raise InvalidData(f"{path} does not exist.")
+    ipc = {".arrow", ".feather", ".ipc"}
+    kind = "ipc" if all(path.suffix.lower() in ipc for path in paths) else "parquet"
+    named = [str(path) for path in paths]
+    try:
+        return arrow.dataset.dataset(named[0] if len(named) == 1 else named, format=kind)
+    except (arrow.ArrowException, OSError):
+        # privacy: the original message may quote what it stopped at.
+        raise InvalidData(
+            f"{paths[0]} cannot be read as {kind}. Pass files of Parquet or Arrow, or a folder of "
+            "Parquet files."
+        ) from None
+
+
+def _of_dataset(dataset: Any) -> Tables:
+    arrow = _arrow()
+    names = dataset.schema.names
+    if len(set(names)) < len(names):
+        raise InvalidData("The table has several columns of one name. Rename or drop them.")
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        try:
+            # Little is read ahead, so that memory does not grow with the file.
+            yield from dataset.to_batches(
+                columns=list(columns), batch_size=PART, batch_readahead=4, fragment_readahead=1
+            )
+        except (arrow.ArrowException, OSError):
+            # privacy: the original message may quote what it stopped at.
+            raise InvalidData("The file cannot be read to its end. Write it again.") from None
+
+    types = {field.name: str(field.type) for field in dataset.schema}
+    return Tables(read, types, dataset.count_rows)
+
+
+def _of_stream(opened: Callable[[], Any]) -> Tables:
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        for batch in opened():
+            yield batch.select(list(columns))
+
+    reader = opened()
+    schema = getattr(reader, "schema", None)
+    if schema is None:
+        raise InvalidData(
+            "X is a function, and what it returns is no Arrow stream. Return a RecordBatchReader."
+        )
+    types = {field.name: str(field.type) for field in schema}
+    return Tables(read, types, lambda: sum(batch.num_rows for batch in opened()))
+
+
+def _of_dask_frame(frame: Any, y: Any) -> Tables:
+    label = getattr(y, "name", None) if _is_dask(y) else None
+    whole = frame if label is None else frame.assign(**{str(label): y})
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        wanted = whole[list(columns)]
+        for k in range(wanted.npartitions):
+            yield wanted.partitions[k].compute()
+
+    types = {str(name): str(kind) for name, kind in whole.dtypes.items()}
+    return Tables(read, types, lambda: len(frame))
+
+
+def _of_dask_array(X: Any, y: Any) -> Tables:
+    if X.ndim != 2:
+        raise InvalidData("X must have two dimensions, rows and features.")
+    X = X.rechunk({1: -1})
+    if y is not None:
+        if not _is_dask(y):
+            raise InvalidData("X is an array of Dask, so y must be one too. Pass da.from_array(y).")
+        y = y.rechunk((X.chunks[0],))
+    names = [f"x{j}" for j in range(X.shape[1])]
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        for k in range(len(X.chunks[0])):
+            part = X.blocks[k].compute()
+            held = dict(zip(names, part.T, strict=True))
+            if y is not None:
+                held["y"] = y.blocks[k].compute()
+            yield {name: held[name] for name in columns}
+
+    types = dict.fromkeys(names, str(X.dtype)) | ({} if y is None else {"y": str(y.dtype)})
+    return Tables(read, types, lambda: int(X.shape[0]), named=False)
+
+
+def _is_dask(data: Any) -> bool:
+    return hasattr(type(data), "__dask_graph__") and data.__dask_graph__() is not None

@@ -1,0 +1,70 @@
+"""Which plan leaves intervals behind, and why another one cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from discreet.accounting import Budget
+from discreet.algorithms import ObjectivePerturbation, SufficientStatistics
+from discreet.algorithms.perturbation import SufficientStatisticsPlan
+from discreet.checks import one_of
+from discreet.errors import Incompatible
+from discreet.inference.augmented_moments import AugmentedMomentsPlan
+from discreet.inference.base import TARGETS
+from discreet.problem import Plan, Problem
+
+REASONS = {
+    SufficientStatistics.name: "intervals follow from noisy second moments at no further cost",
+    ObjectivePerturbation.name: "intervals need a minimiser whose noise has a known law",
+}
+"""Why an algorithm is taken where intervals are asked for."""
+
+
+def algorithm_with_intervals(problem: Problem) -> str:
+    """Return the algorithm that ``"auto"`` means where intervals are asked for.
+
+    >>> from discreet.bounds import Bounds
+    >>> from discreet.losses import Squared
+    >>> algorithm_with_intervals(Problem(loss=Squared(), n_features=3, n_rows=1000,
+    ...                          bounds=Bounds(row_norm=1.0, label=(-1, 1))))
+    'sufficient-statistics'
+    """
+    squares = problem.loss.inner.quadratic
+    return SufficientStatistics.name if squares else ObjectivePerturbation.name
+
+
+def with_intervals(
+    plan: Callable[[Budget], Plan], budget: Budget, target: str, share: float
+) -> Plan:
+    """Return a plan within the budget whose release leaves intervals behind.
+
+    Parameters
+    ----------
+    plan
+        Plans a fit for a budget.
+    budget
+        What fit and intervals may cost together.
+    target
+        ``"table"`` or ``"population"``.
+    share
+        Share of the budget for what intervals need besides; noisy second moments need none.
+
+    Examples
+    --------
+    >>> from discreet.bounds import Bounds
+    >>> from discreet.losses import Squared
+    >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
+    ...                   n_features=3, n_rows=1000)
+    >>> found = with_intervals(lambda part: SufficientStatistics().plan(problem, part),
+    ...                        Budget(1.0, 1e-6), "table", 0.2)
+    >>> found.facts()["intervals"]
+    'for what the same table gives without noise; the squares of labels are released for them'
+    """
+    one_of("inference", target, TARGETS)
+    whole = plan(budget)
+    if isinstance(whole, SufficientStatisticsPlan):
+        return AugmentedMomentsPlan.of(whole, target).explained(settings=whole.settings)
+    raise Incompatible(
+        f"No intervals are known for {whole.algorithm}. Leave inference out, or use "
+        "sufficient-statistics."
+    )
