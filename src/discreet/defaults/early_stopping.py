@@ -75,7 +75,7 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
     >>> case = Case(problem, Budget(0.1, 1e-6))
     >>> found = early_stopped(case, capped(case))
     >>> found.steps, found.sampler, round(found.norm_guess, 1), round(found.momentum, 2)
-    (150, 'poisson', 16.6, 0.64)
+    (150, 'full', 16.6, 0.64)
     """
     problem, ratio = case.problem, case.rows_per_noise
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm

@@ -67,11 +67,11 @@ LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
 LINE_SEARCH_CAUTIOUS = 0.03
 """Sums of the line search for each step where rows are not few."""
 
-# Work: products of a run above which steps take batches, and the smallest part of the rows, for
-# fits of a few seconds: few_rows.py and classes.py.
+# Work: products of a run above which steps take batches, and the smallest and largest part of the
+# rows, for fits of a few seconds: few_rows.py and classes.py.
 
-WORK, LEAST_RATE, MOST_RATE = 5e7, 0.02, 0.3
-DRAWN = 0.1
+WORK, LEAST_RATE, MOST_RATE = 1e8, 0.02, 0.2
+DRAWN = 0.05
 """Variance that drawing rows adds to a step, over that of the noise, at most (tournament.py)."""
 
 WORK_SOFTMAX, LEAST_RATE_SOFTMAX = 5e9, 0.05
