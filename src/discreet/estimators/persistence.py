@@ -241,7 +241,8 @@ class Portable(Seedless):
             fits.append(held.shape[:-1] == (1 if classes == 2 else classes,))
             fits.append(len(np.unique(self.classes_)) == classes > 1)
         else:
-            fits.append(held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
+            several = getattr(self, "_several", False) and held.ndim == 2 and len(held) > 1
+            fits.append(several or held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
         schema = getattr(self, "schema", None)
