@@ -2,7 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite docs tutorials coverage test-oldest test-postgres docs-map dist clean
+.PHONY: demo test lint types suite docs tutorials figures coverage test-oldest test-postgres \
+	test-browser docs-map dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/discreet demo --out demo --force
@@ -38,6 +39,10 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $(VENV)/.demo $@
 
+# Pictures of the docs and for talks, from kept results.
+figures: $(VENV)/.demo
+	$(BIN)/python benchmarks/figures.py run
+
 # Source distribution and wheel, in dist/; a warning of the build stops it.
 dist: $(VENV)/.demo
 	$(BIN)/pip install --quiet --disable-pip-version-check build twine
@@ -56,6 +61,14 @@ test-postgres: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[postgres]'
 	$(BIN)/python tests/ledger/server.py $(BIN)/pytest -n0 tests/ledger/test_postgres.py
 
+# Opens every page that the library writes in Chromium; pictures of them are kept.
+test-browser: $(VENV)/.ready
+	command -v chromium > /dev/null || command -v google-chrome > /dev/null || \
+		{ apt-get update && apt-get install --yes chromium; }
+	$(BIN)/pip install --quiet --disable-pip-version-check playwright
+	mkdir -p screenshots
+	SCREENSHOTS=screenshots $(BIN)/pytest -n0 tests/browser
+
 # Runs the tutorials on public data and writes their pages; see docs/tutorials/make.py.
 tutorials: $(VENV)/.ready
 	$(BIN)/python docs/tutorials/make.py
@@ -64,4 +77,4 @@ docs-map: $(VENV)/.ready
 	$(BIN)/python docs/proofs/make_index.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest demo build dist
+	rm -rf $(VENV) $(VENV)-oldest demo build dist screenshots

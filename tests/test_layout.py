@@ -44,6 +44,7 @@ ROOMS = (
     "report",
     "auditing",
     "evaluation",
+    "rehearsal",
     "tuning",
     "cli",
 )

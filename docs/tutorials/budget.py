@@ -65,7 +65,7 @@ print(evaluate(model, test, epsilon=0.2, delta=1e-7, ledger=ledger))
 # %%
 for epsilon in (0.1, 0.5, 1.0):
     model.set_params(epsilon=epsilon)
-    plan = model.plan(n_features=len(model.feature_names_in_), n_rows=26_000)
+    plan = model.plan(n_rows=26_000)
     print(f"a fit at epsilon {epsilon:g}", ledger.affordable(plan))
 
 # %% [markdown]

@@ -12,6 +12,7 @@ SOURCES = {
     "imdb/imdb_train_counts.npz": "word counts of the Large Movie Review Dataset",
     "adult/adult.data.gz": "UCI repository, Adult",
     "insurance/insurance.csv.gz": "Lantz, Machine Learning with R, insurance.csv",
+    "w8a/w8a.bz2": "LIBSVM collection, w8a",
     "california-housing/cal_housing.data.gz": "StatLib, California housing",
 }
 

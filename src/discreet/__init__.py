@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         PrivatePCA,
         PrivateStandardScaler,
     )
+    from discreet.rehearsal import rehearse
     from discreet.schema import (
         Boolean,
         Categories,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         Date,
         Duration,
         Ordinal,
+        Person,
         Range,
         Schema,
     )
@@ -66,6 +68,7 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "Ordinal",
+    "Person",
     "PrivateBounds",
     "PrivateCategories",
     "PrivateElasticNet",
@@ -99,6 +102,7 @@ __all__ = [
     "load",
     "make_private_scorer",
     "memory_limit",
+    "rehearse",
     "watching",
 ]
 
@@ -106,6 +110,7 @@ _HOMES = {
     "Boolean": "schema",
     "make_private_scorer": "evaluation",
     "evaluate": "evaluation",
+    "rehearse": "rehearsal",
     "AuditReport": "auditing",
     "Bounds": "bounds",
     "Budget": "accounting",
@@ -113,6 +118,7 @@ _HOMES = {
     "Codes": "schema",
     "Date": "schema",
     "Duration": "schema",
+    "Person": "schema",
     "Guarantee": "accounting",
     "Ordinal": "schema",
     "Range": "schema",

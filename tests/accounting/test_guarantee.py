@@ -297,6 +297,13 @@ def test_json_round_trip() -> None:
         assert again == original
 
 
+def test_the_version_has_a_key_of_its_own_and_files_with_the_short_one_are_read() -> None:
+    values = guarantee().to_dict()
+    assert values["discreet_guarantee_version"] == 1
+    values["version"] = values.pop("discreet_guarantee_version")
+    assert Guarantee.from_dict(values) == guarantee()
+
+
 @pytest.mark.parametrize("change", [{"version": 2}, {"note": "x"}, {"delta": None}, {"event": {}}])
 def test_bad_json_is_refused(change: dict[str, Any]) -> None:
     values = guarantee().to_dict() | change

@@ -17,7 +17,7 @@ import discreet
 from discreet import Schema, load
 from discreet.cli import delimited
 from discreet.cli.inputs import Inputs
-from discreet.cli.models import MODELS, predicts_classes
+from discreet.cli.models import MODELS, NO_MODELS, predicts_classes
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
 
 SCHEMA = Schema.from_dict(
@@ -241,11 +241,41 @@ def test_every_estimator_is_reached(folder, run, name):
     assert type(load("model.json")).__name__ == MODELS[name]
     assert name in run("models")[1]
     assert MODELS[name] in run(f"models {name}")[1]
+    assert run("card model.json")[0] == 0
+    # The same by a file, which takes parameters too.
+    (folder / "run.toml").write_text(
+        f'data = "data.csv"\nmodel = "{name}"\nepsilon = 4\nschema = "schema.toml"\nseed = 1\n'
+        f'out = "again.json"\nquiet = true\n'
+        + (f'target = "{target.split()[1]}"\n' if target else "")
+    )
+    assert run("fit run.toml")[0] == 0
+    assert load("again.json").to_dict() == load("model.json").to_dict()
+    if not target:
+        assert run("predict model.json data.csv --out p.csv")[0] == 1
+        return
+    assert run(f"plan --schema schema.toml{target} --rows 300 --epsilon 4 --model {name}")[0] == 0
+    assert run("predict model.json data.csv --out p.csv")[0] == 0
+    assert run("predict model.json data.csv --out p.parquet")[0] == 0
+    by_text, by_arrow = pd.read_csv("p.csv"), pd.read_parquet("p.parquet")
+    assert len(by_text) == 300
+    pd.testing.assert_frame_equal(by_text, by_arrow, check_dtype=False)
 
 
 def test_the_table_of_models_holds_every_estimator():
     estimators = {n for n in discreet.__all__ if hasattr(getattr(discreet, n), "get_params")}
-    assert estimators - {"AccuracyFirst", "PrivateSearch"} == set(MODELS.values())
+    assert estimators - {"AccuracyFirst", *NO_MODELS} == set(MODELS.values())
+
+
+def test_weights_of_classes_are_set_by_option_and_by_file(folder, run):
+    line = f'{FIT} --target rich --seed 1 --set class_weight={{"no":1,"yes":5}}'
+    assert run(line)[0] == 0
+    (folder / "run.toml").write_text(
+        'data = "data.csv"\ntarget = "rich"\nepsilon = 4\nschema = "schema.toml"\nseed = 1\n'
+        'out = "again.json"\n[set]\nclass_weight = { no = 1, yes = 5 }\nfit_intercept = true\n'
+    )
+    assert run("fit run.toml")[0] == 0
+    assert load("again.json").to_dict() == load("model.json").to_dict()
+    assert load("model.json").class_weight == {"no": 1, "yes": 5}
 
 
 def test_parameters_are_set_by_name(folder, run):

@@ -211,3 +211,23 @@ def test_a_budget_too_small_to_be_split_is_blamed_and_not_its_parts(run, budget,
     assert code == 1
     assert f"{blamed} is too small to be split" in err
     assert "Got" not in err
+
+
+def test_a_rehearsal_reads_nothing_but_the_schema(folder, run):
+    (folder / "data.csv").unlink()
+    line = SCHEMA.replace("--rows 9", "--rows 400")
+    code, out, err = run(f"{line} --rehearse --repeats 1 --share 0.2 --plot r.png")
+    assert code == 0, err
+    assert "made-up rows" in out
+    assert "area under ROC" in out
+    assert "fit 5 of 5" in err
+    assert (folder / "r.png").stat().st_size > 5000
+    code, _, err = run(f"{line} --signal 0.9")
+    assert code == 1
+    assert "--rehearse" in err
+
+
+def test_a_bound_that_promises_nothing_is_called_so(folder, run):
+    _, out, _ = run(SCHEMA)
+    assert "no better than guessing" in out
+    assert "no better than guessing" not in run(PLAN)[1]

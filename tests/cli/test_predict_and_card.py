@@ -61,7 +61,7 @@ def test_features_are_named_by_the_schema(fitted, run, rows):
     assert list(model.feature_names_in_) == names
     turned = frame(rows)[["hours", "job", "age"]]
     np.testing.assert_array_equal(model.predict(turned), model.predict(frame(rows)))
-    card = json.loads(run("card model.json --json")[1])
+    card = json.loads(run("card model.json --format json")[1])
     assert card["model"]["feature_names"] == names
 
 
@@ -161,10 +161,65 @@ def test_card_as_text_and_json(fitted, run):
     assert code == 0
     assert "PRIVACY CARD" in text
     assert "column age: 20 to 80" in text
-    assert run("card model.json --json --out card.json")[0] == 0
+    assert run("card model.json --format json --out card.json")[0] == 0
     card = json.loads((fitted / "card.json").read_text())
     assert Guarantee.from_dict(card["guarantee"]) == load("model.json").guarantee_
     assert card["schema"]["columns"]["rich"] == {"categories": ["no", "yes"]}
+
+
+ABOUT = """\
+name = "Income"
+curators = ["An office"]
+authors = ["A. Analyst"]
+description = "Who is rich."
+intended_use = "Tests."
+region = "Nowhere"
+date = 2030-01-02
+tuning = "Nothing was tuned."
+"""
+
+
+def test_a_card_in_every_format(fitted, run):
+    yaml = pytest.importorskip("yaml")
+    (fitted / "about.toml").write_text(ABOUT)
+    code, _, err = run("card model.json --format registry")
+    assert code == 1
+    assert "--about about.toml" in err
+    code, text, _ = run("card model.json --format registry --about about.toml --name Wealth")
+    assert code == 0
+    assert yaml.safe_load(text)["deployment"]["basic"]["name"] == "Wealth"
+    assert "Published by" in run("card model.json --curator me --curator you")[1]
+    assert run("card model.json --format html --out card.html --about about.toml")[0] == 0
+    assert "<svg" in (fitted / "card.html").read_text()
+    assert run("card model.json --format huggingface")[1].startswith("---\nlibrary_name")
+    code, _, err = run("card model.json --evaluation scores.json")
+    assert code == 1
+    assert "discreet report" in err
+    code, _, err = run("card model.json --sector Helthcare")
+    assert code == 1
+    assert "Did you mean 'Healthcare'" in err
+    code, _, err = run("card model.json --rows 5")
+    assert code == 1
+    assert "is not the number of rows" in err
+
+
+def test_a_report_with_evaluation_and_ledger(folder, run):
+    run("ledger create people.ledger --dataset people --epsilon 3 --delta 1e-5")
+    assert run(FIT + " --ledger people.ledger")[0] == 0
+    assert run("evaluate model.json data.csv --epsilon 1 --out scores.json")[0] == 0
+    (folder / "about.toml").write_text(ABOUT)
+    line = "report model.json --out report.html --evaluation scores.json --ledger people.ledger"
+    assert run(f"{line} --about about.toml --proofs docs/proofs")[0] == 0
+    page = (folder / "report.html").read_text()
+    for said in ("How good it is", "Releases (1)", "href='docs/proofs/", "Income", "Coefficients"):
+        assert said in page
+    assert "987654" not in page
+    code, _, err = run("report model.json --out report.html --evaluation data.csv")
+    assert code == 1
+    assert "data.csv is not an evaluation file" in err
+    code, _, err = run("report model.json --out model.json")
+    assert code == 1
+    assert "named twice" in err
 
 
 @pytest.mark.parametrize(
@@ -304,7 +359,7 @@ def test_damaged_model_is_one_clear_error(fitted, run, place, value, line):
 @pytest.mark.parametrize("sign", ["\x1b[2J", "\x9b2J", "\u202e", "\x07"])
 def test_nothing_from_a_file_steers_the_terminal(folder, run, rows, sign):
     from discreet import load
-    from discreet.report import card_text
+    from discreet.report import About, card_text
 
     name = f"age{sign}"
     declared = (folder / "schema.toml").read_text().replace("age =", f"{json.dumps(name)} =")
@@ -312,11 +367,11 @@ def test_nothing_from_a_file_steers_the_terminal(folder, run, rows, sign):
     rows[0][1] = f'"{name}"'
     text = "\n".join(",".join(row) for row in rows) + "\n"
     (folder / "data.csv").write_text(text, encoding="utf-8", newline="")
-    said = [run(FIT), run("card model.json"), run("card model.json --json")]
+    said = [run(FIT), run("card model.json"), run("card model.json --format json")]
     assert [code for code, _, _ in said] == [0, 0, 0]
     assert "age\\" in said[1][1]
     (folder / "new.csv").write_text("hours,job\n1,field\n")
     said += [run("predict model.json new.csv --out p.csv"), run(f"card {sign}.json")]
     texts = [text for _, out, err in said for text in (out, err)]
-    texts.append(card_text(load(folder / "model.json"), date=sign))
+    texts.append(card_text(load(folder / "model.json"), about=About(notes=f"x{sign}")))
     assert all(text.replace("\n", "").isprintable() for text in texts)

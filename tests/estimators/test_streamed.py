@@ -16,6 +16,7 @@ from discreet import (
     PrivateLasso,
     PrivateLinearSVC,
     PrivateLogisticRegression,
+    PrivateQuantile,
     PrivateRidge,
     PrivateStreamClassifier,
     Range,
@@ -24,6 +25,7 @@ from discreet import (
 )
 from discreet.data import spill
 from discreet.errors import InvalidData, MissingBound
+from discreet.estimators import quantiles
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -166,3 +168,26 @@ def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="not in memory"):
         model.fit(folder, "answer").predict(folder)
     assert not hasattr(clone(model), "coef_")
+
+
+def test_quantiles_of_files_are_those_of_rows_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pd = pytest.importorskip("pandas")
+    holed = X.copy()
+    holed[17, 1] = np.nan
+    frame = pd.DataFrame(holed, columns=list("abc"))
+    for k in range(3):
+        pq.write_table(pa.table(frame[k * 3000 : (k + 1) * 3000]), tmp_path / f"{k}.parquet")
+    for large, by in ((2**20, "ranks"), (1000, "ranks"), (1000, "pinball")):
+        monkeypatch.setattr(quantiles, "LARGE", large)
+        for relation in ("zero-out", "add-remove"):
+            model = PrivateQuantile(
+                quantile=[0.2, 0.5], bounds=LABELS, random_state=5, by=by, neighbours=relation
+            )
+            there = clone(model).fit(frame)
+            found = clone(model).fit(tmp_path)
+            assert np.array_equal(found.quantiles_, there.quantiles_)
+            assert found.guarantee_ == there.guarantee_
+            assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+            assert np.abs(found.quantiles_[1]).max() < 0.2

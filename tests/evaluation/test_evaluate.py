@@ -27,6 +27,7 @@ from discreet import (
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.evaluation import fit_and_evaluate, plan_evaluation
 from discreet.evaluation.holdout import split_rows
+from discreet.files.checksums import seal
 from discreet.noise import Seeded
 
 LOUD = {"epsilon": 1e6, "delta": 1e-6, "random_state": 0}
@@ -54,6 +55,53 @@ def plain(people):
 
 
 ALL = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "auc", "log_loss", "roc")
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "add-remove"])
+def test_a_saved_evaluation_is_the_same_one(people, model, tmp_path, relation):
+    found = evaluate(model, *people, epsilon=1.0, metrics=ALL, neighbours=relation)
+    found.save(tmp_path / "found.json")
+    again = discreet.evaluation.Evaluation.load(tmp_path / "found.json")
+    assert str(again) == str(found)
+    assert again.to_dict() == found.to_dict()
+    np.testing.assert_array_equal(again.roc(), found.roc())
+    assert again.calibration()[3] == found.calibration()[3]
+
+
+CONTRADICTIONS = [
+    lambda c: c["guarantee"].update(epsilon=0.5),
+    lambda c: c["plan"]["budget"].update(epsilon=9.0),
+    lambda c: c["plan"].update(neighbours="add-remove"),
+    lambda c: c["plan"].pop("bins"),
+    lambda c: c["released"].update(histogram=[[1.0]]),
+    lambda c: c.update(n_rows=None),
+    lambda c: c.update(plan=3),
+]
+EDITS = [lambda c: c["metrics"].clear(), lambda c: c["released"].update(correct=[1.0])]
+"""Only the checksum tells these."""
+
+
+@pytest.mark.parametrize(
+    ("change", "forged"),
+    [(c, False) for c in CONTRADICTIONS + EDITS] + [(c, True) for c in CONTRADICTIONS],
+)
+def test_an_evaluation_that_was_edited_is_refused(people, model, change, forged):
+    content = evaluate(model, *people, epsilon=1.0, metrics=ALL).to_dict()
+    content = json.loads(json.dumps(content))
+    change(content)
+    with pytest.raises(InvalidData, match="damaged or was edited"):
+        discreet.evaluation.Evaluation.from_dict(seal(content) if forged else content)
+
+
+def test_what_is_no_evaluation_is_refused_in_words(tmp_path):
+    load = discreet.evaluation.Evaluation.load
+    (tmp_path / "a.json").write_text("{")
+    with pytest.raises(InvalidData, match="is not an evaluation file"):
+        load(tmp_path / "a.json")
+    for text, said in (("[]", "not an evaluation"), ('{"format": "discreet-evaluation"}', "again")):
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(InvalidParameter, match=said):
+            load(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])

@@ -14,7 +14,7 @@ from discreet import AccuracyFirst, Bounds, Guarantee, PrivateLogisticRegression
 from discreet.accounting import gaussian_multiplier
 from discreet.accounting.events import Approximate, Gaussian, Pure
 from discreet.errors import InvalidParameter
-from discreet.report import card_dict, card_text, render
+from discreet.report import About, card_dict, card_text, render
 
 PURE = Guarantee(
     epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0), theorem="theorem T"
@@ -73,9 +73,11 @@ def test_ex_post_makes_no_claim_about_tests():
 
 
 def test_json_round_trip_and_guarantee_inside():
-    card = json.loads(json.dumps(card_dict(APPROXIMATE, date="2030-01-02"), allow_nan=False))
+    card = json.loads(
+        json.dumps(card_dict(APPROXIMATE, about=About(date="2030-01-02")), allow_nan=False)
+    )
     assert Guarantee.from_dict(card["guarantee"]) == APPROXIMATE
-    assert "Date         2030-01-02" in render(card)
+    assert "Date              2030-01-02" in render(card)
     assert card["under"]["zero-out"] == {"epsilon": 0.5, "delta": 1e-5}
 
 
@@ -139,8 +141,8 @@ def test_how_often_the_bounds_on_odds_fail(epsilon, neighbours):
 def test_ex_post_shows_the_reserve_first():
     text = card_text(replace(PURE, kind="ex-post", reserved=(8.0, 0.0)))
     head = text.splitlines()
-    assert head[3].startswith("Reserved     epsilon = 8")
-    assert head[4].startswith("Spent        epsilon = ")
+    assert head[3].startswith("Reserved          epsilon = 8")
+    assert head[4].startswith("Spent             epsilon = ")
     assert "gives this result with" in text.replace("\n  ", " ")
     assert "Reserved" not in card_text(PURE)
 

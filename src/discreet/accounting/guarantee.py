@@ -16,12 +16,21 @@ from discreet.accounting.events import (
     event_from_dict,
 )
 from discreet.accounting.gaussian_profile import least
+from discreet.accounting.group_conversion import for_rows
 from discreet.accounting.theorems import in_words, theorems
 from discreet.bounds import NEIGHBOURS, Neighbours
-from discreet.checks import LEAST_EPSILON, between, nonnegative, one_of, truth, usable_epsilon
+from discreet.checks import (
+    LEAST_EPSILON,
+    between,
+    integer,
+    nonnegative,
+    one_of,
+    truth,
+    usable_epsilon,
+)
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidData, InvalidParameter
 
-_VERSION = 1
+_VERSION, _VERSION_KEY = 1, "discreet_guarantee_version"
 _LARGEST = 1e4  # beyond this no epsilon is looked for
 
 INSECURE = (
@@ -265,6 +274,36 @@ class Guarantee:
         stated = self.reserved or (self.epsilon, self.delta)
         return min(found, stated[0]) if delta >= stated[1] else found
 
+    def for_group(self, rows: int) -> Guarantee:
+        """Return what this guarantee per row says about a group of at most so many rows.
+
+        It follows from the curve of the event, and is weaker than a fit that protects
+        groups from the start (``rows_per_group``).
+
+        >>> from discreet.accounting.events import Gaussian
+        >>> g = Guarantee(epsilon=1.0, delta=1e-5, neighbours="zero-out",
+        ...               event=Gaussian(3.730631634816), theorem="Gaussian mechanism")
+        >>> round(g.for_group(3).epsilon, 4), g.for_group(3).unit
+        (3.407, 'group')
+        """
+        integer("rows", rows)
+        if self.unit != "row" or self.kind != "ex-ante":
+            raise Incompatible("Only a guarantee per row that was fixed in advance is converted.")
+        found = for_rows(self.event, rows, (self.epsilon, self.delta))
+        if found is None:
+            raise Incompatible("Nothing follows for so many rows. Use fewer, or rows_per_group.")
+        event, epsilon, delta = found
+        size = "" if self.neighbours == "add-remove" else ", and a neighbour has as many"
+        return replace(
+            self,
+            epsilon=epsilon,
+            delta=delta,
+            event=event,
+            unit="group",
+            theorem=theorems(self.theorem, "lemmas/groups"),
+            assumptions=(*self.assumptions, f"no group has more than {rows} rows{size}"),
+        )
+
     def compose(self, *others: Guarantee, delta: float | None = None) -> Guarantee:
         """Return the guarantee of publishing this release and the others together.
 
@@ -349,12 +388,16 @@ class Guarantee:
         return (f"  in advance: at most epsilon = {epsilon:.6g}, delta = {delta:.3g} (reserved)",)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values that :meth:`from_dict` reads back."""
+        """Return plain JSON values that :meth:`from_dict` reads back.
+
+        ``"discreet_guarantee_version"`` is among them whatever else changes, so that
+        programs of others can tell what they read.
+        """
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values |= {"event": self.event.to_dict(), "assumptions": list(self.assumptions)}
         if self.reserved is not None:
             values["reserved"] = list(self.reserved)
-        return {"version": _VERSION, **values}
+        return {_VERSION_KEY: _VERSION, **values}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
@@ -362,7 +405,8 @@ class Guarantee:
         if not isinstance(values, Mapping):
             raise InvalidParameter("A guarantee is read from what to_dict returned.")
         given = dict(values)
-        version = given.pop("version", None)
+        # Files of version 0.1 have the short key.
+        version = given.pop(_VERSION_KEY, None) or given.pop("version", None)
         if version != _VERSION:
             raise InvalidParameter(
                 f"Cannot read a guarantee of version {version!r}; this release reads {_VERSION}."

@@ -9,6 +9,9 @@ from typing import Any
 from discreet.checks import integer, positive
 from discreet.errors import InvalidParameter
 
+MOST_IN_POLYTOPE = 10
+"""Rows of a group up to which the vertices of its gradients are listed."""
+
 _LARGEST = 700.0  # exp of little more overflows
 
 
@@ -109,6 +112,35 @@ class LossTerms:
         """
         # privacy: the cap keeps large costs within float64, and can only raise the strength.
         return self.eigenvalue / math.expm1(min(cost / self.rank, _LARGEST))
+
+    def of_group(self, rows: int, dimension: int, *, sampled: bool) -> LossTerms:
+        """Return the terms of the summed losses of a group that counts for so many rows.
+
+        With ``sampled`` a group is at most so many rows; else any number of rows, each with
+        a weight of at most 1, that weigh so much together.
+
+        >>> LossTerms.logistic(radius=1.0).of_group(2, 9, sampled=True).vertices
+        (1.0, 1.0, 2.0)
+        """
+        if rows == 1 and sampled:
+            return self
+        vertices: tuple[float, ...] = ()
+        if sampled and self.scalar and self.one_signed and rows <= MOST_IN_POLYTOPE:
+            # privacy: the gradient of a group lies in a zonotope, whose vertices are sums of parts.
+            vertices = tuple(
+                j * self.lipschitz for j in range(1, rows + 1) for _ in range(math.comb(rows, j))
+            )
+        return LossTerms(
+            lipschitz=rows * self.lipschitz,
+            smoothness=rows * self.smoothness,
+            trace=rows * self.trace,
+            rank=min(rows * self.rank, dimension) if sampled else dimension,
+            one_signed=self.one_signed,
+            slopes=(rows * self.slopes[0], rows * self.slopes[1]),
+            vertices=vertices,
+            scalar=False,
+            self_bounded=self.self_bounded,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; ``LossTerms(**values)`` reads them back."""

@@ -23,6 +23,7 @@ THEOREMS = {
     "objective-perturbation/newton-steps": "noisy Newton steps after objective perturbation, "
     "composed",
     "objective-perturbation/two-runs": "two runs of objective perturbation composed",
+    "objective-perturbation/groups": "objective perturbation where a group of rows is protected",
     "output-perturbation": "output perturbation (Chaudhuri, Monteleoni, Sarwate 2011)",
     "sufficient-statistics": "noisy second moments (Vu, Slavkovic 2009; Wang 2018), exact integer "
     "sums",
@@ -80,6 +81,7 @@ THEOREMS = {
     "records",
     "local/shuffled": "shuffled randomised response on one bit",
     "lemmas/relations": "what one neighbour changes, and how one relation follows from another",
+    "lemmas/groups": "a group that counts as k rows moves sums by at most k times a row's part",
     "lemmas/gaussian": "the Gaussian mechanism and its exact composition",
     "lemmas/exact-noise": "noise that is exact on a public grid",
     "lemmas/rounding-of-sums": "sums over rows in floating point move by little more than one row",

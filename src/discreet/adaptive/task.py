@@ -56,6 +56,11 @@ class Task:
     def __post_init__(self) -> None:
         positive("strength", self.strength)
         problem = self.problem
+        if problem.grouping is not None:
+            raise Incompatible(
+                "Accuracy targets protect single rows; no proof for groups of rows is known. "
+                "Leave rows_per_group out, or fit without a target."
+            )
         if problem.n_rows is None:
             raise MissingBound(
                 "n_rows is not set. Accuracy targets are per row, so they need a declared size. "

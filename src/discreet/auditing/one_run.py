@@ -27,6 +27,8 @@ def one_run(plan: Plan, guarantee: Guarantee, confidence: float, random: Randomn
     """
     problem = plan.problem
     claim, delta = claim_of(guarantee)
+    if problem.grouping is not None:
+        raise Incompatible("method='one-run' places single rows, not groups. Use method='auto'.")
     count = min(problem.n_features, problem.n_rows or problem.n_features)
     if count < FEWEST:
         raise Incompatible(

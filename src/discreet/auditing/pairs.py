@@ -71,10 +71,13 @@ def worst_pair(problem: Problem) -> Pair:
     others = [_other(problem, i) for i in range(count)]
     if problem.neighbours != "replace-one":
         others[:1] = [_opponent(problem)] * min(count, 1)
+    # A group of more rows than may count; every other row is a group of its own.
+    many = 1 if problem.grouping is None else 2 * problem.per_unit
+    words = _SAID[problem.neighbours]
     return Pair(
-        source_of(problem, [one.first, *others]),
-        source_of(problem, [one.second, *others]),
-        _SAID[problem.neighbours],
+        source_of(problem, [*[one.first] * many, *others], many),
+        source_of(problem, [*[one.second] * many, *others], many),
+        words if problem.grouping is None else f"a group of {many} rows, each {words}",
         one.direction,
     )
 
@@ -92,14 +95,23 @@ def canary(problem: Problem, coordinate: int) -> Canary:
     return Canary(rows[i], rows[j], pulls[j] - pulls[i])
 
 
-def source_of(problem: Problem, rows: list[tuple[Array, Any] | None]) -> ArraySource:
-    """Return the rows that are there as a source, each heavier than it may be."""
+def source_of(
+    problem: Problem, rows: list[tuple[Array, Any] | None], together: int = 1
+) -> ArraySource:
+    """Return the rows that are there as a source, each heavier than it may be.
+
+    Where groups are protected, the first ``together`` rows are one.
+    """
     there = [row for row in rows if row is not None]
     X = np.array([row[0] for row in there]).reshape(len(there), problem.n_features)
     y = np.array([row[1] for row in there])
     if not len(y) and problem.loss.target == "vector":
         y = np.zeros((0, problem.loss.outputs))
-    return ArraySource(X, y, np.full(len(there), BEYOND * problem.bounds.weight))
+    weight = np.full(len(there), BEYOND * problem.bounds.weight)
+    if problem.grouping is None:
+        return ArraySource(X, y, weight)
+    place = np.maximum(np.arange(len(rows)), together - 1)
+    return ArraySource(X, y, weight, groups=place[[row is not None for row in rows]])
 
 
 def _rows(problem: Problem, coordinate: int) -> Iterator[tuple[Array, Any]]:

@@ -1,4 +1,4 @@
-"""audit: run a program many times on two neighbours and see whether it keeps its promise."""
+"""audit: run a program many times on two neighbours and see whether it keeps its guarantee."""
 
 from __future__ import annotations
 

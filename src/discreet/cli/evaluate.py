@@ -13,7 +13,6 @@ from discreet.cli.fit import read
 from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.parser import add_budget, add_seed
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.files.writing import write_json
 from discreet.schema import Schema
 
 _PICTURES = (".png", ".pdf", ".svg")
@@ -99,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
         if path in pictures:
             found.plot(path)
         else:
-            write_json(path, found.to_dict())
+            found.save(path)
         if not args.quiet:
             say(f"written to {path}")
     tell(str(found))

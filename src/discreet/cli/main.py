@@ -22,6 +22,7 @@ a first session:
   discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
+  discreet report model.json --out report.html
 
 each verb teaches itself: discreet fit --help
 
@@ -103,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
         listing,
         plan,
         predict,
+        report,
         schema,
         summary,
         tune,
@@ -124,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
         predict,
         summary,
         card,
+        report,
         ledger,
         audit,
     )

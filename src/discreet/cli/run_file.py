@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -61,4 +62,6 @@ def _placed(path: Path, name: Any) -> str:
 
 
 def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, dict | list | bool):
+        return json.dumps(value)  # as --set reads it
+    return str(value)

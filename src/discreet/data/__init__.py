@@ -2,6 +2,7 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding, within
+from discreet.data.grouping import GROUP_RULES, Grouping, belonging, capped_source
 from discreet.data.parts_read import Progress, StreamSource, watching
 from discreet.data.rounding_errors import certificate_error, prox_error
 from discreet.data.rows import Rows
@@ -9,14 +10,18 @@ from discreet.data.source import ArraySource, RawBlock, Source
 from discreet.data.spill import memory_limit
 
 __all__ = [
+    "GROUP_RULES",
     "ArraySource",
     "Bounding",
+    "Grouping",
     "Progress",
     "RawBlock",
     "Rows",
     "Source",
     "StreamSource",
+    "belonging",
     "block_rows",
+    "capped_source",
     "certificate_error",
     "gamma",
     "memory_limit",

@@ -153,6 +153,10 @@ class ClippedSums:
             # A row of zeros needs no cap, but infinity times zero is not a number.
             inverse[:] = 1.0 / TINY
             np.divide(below, size, out=inverse, where=size > 0.0)
+            if rows.share is not None:
+                # privacy: a row that counts in part is clipped to that part, so that those of a
+                # group together stay within its rows times the clip.
+                inverse *= rows.share[s]
             if rows.X.dtype == np.float32 and not rows.sparse:
                 # A slope within its cap then fits into float32.
                 np.minimum(inverse, 1.0 / NARROW.tiny, out=inverse)

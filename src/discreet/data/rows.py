@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.data.blocks import Total, block_rows, fine_rows, in_order, slices
+from discreet.data.identifiers import Codes
 from discreet.data.norms import norms_of, outwards, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
 from discreet.data.spill import Resident
@@ -40,6 +41,9 @@ class Rows:
         Weight of every row; 1 by default.
     norms
         Upper bounds on the norms of the rows; computed by default.
+    share, groups
+        Where rows belong to groups, how much of a full row each counts, which is a factor
+        of its weight, and the number of its group.
 
     Examples
     --------
@@ -50,12 +54,19 @@ class Rows:
     """
 
     def __init__(
-        self, X: Any, y: Array, weight: Array | None = None, norms: Array | None = None
+        self,
+        X: Any,
+        y: Array,
+        weight: Array | None = None,
+        norms: Array | None = None,
+        share: Array | None = None,
+        groups: Codes | None = None,
     ) -> None:
         self.X = X
         self.y = y
         self.weight = np.ones(X.shape[0]) if weight is None else weight
         self.norms = _norms(X) if norms is None else norms
+        self.share, self.groups = share, groups
         self.sparse = bool(sp.issparse(X))
         self.resident = Resident(X, y, self.weight, self.norms)
         self._block = block_rows(self.dimension, sparse=self.sparse)
@@ -78,7 +89,18 @@ class Rows:
             X = self.X[index]
         if not self.sparse:
             X = np.ascontiguousarray(X)
-        return Rows(X, self.y[index], self.weight[index], self.norms[index])
+        share = None if self.share is None else self.share[index]
+        groups = None if self.groups is None else self.groups[index]
+        return Rows(X, self.y[index], self.weight[index], self.norms[index], share, groups)
+
+    def shared(self, share: Array, groups: Codes) -> Rows:
+        """Return the rows, each counting that much of what it did, and knowing its group.
+
+        >>> rows = Rows(np.eye(2), np.ones(2)).shared(np.array([0.5, 1.0]), np.array([0, 1]))
+        >>> rows.weight
+        array([0.5, 1. ])
+        """
+        return Rows(self.X, self.y, self.weight * share, self.norms, share, groups)
 
     def _copied(self, places: range) -> Any:
         """Return rows at regular places; of spilled ones few pages at a time are in memory."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.blocks import block_rows, slices
+from discreet.data.identifiers import group_codes
 from discreet.data.sparse_format import well_formed
 from discreet.errors import InvalidData
 
@@ -60,6 +61,8 @@ class ArraySource:
         Labels: numbers, class labels or, for a loss of vectors, shape ``(n, K)``.
     weight
         Weight of every row.
+    groups
+        Whom every row belongs to, for plans that protect groups of rows.
 
     Examples
     --------
@@ -68,7 +71,13 @@ class ArraySource:
     (3, 2)
     """
 
-    def __init__(self, X: Any, y: Any | None = None, weight: Any | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: Any | None = None,
+        weight: Any | None = None,
+        groups: Any | None = None,
+    ) -> None:
         self._X = sp.csr_array(well_formed(X)) if sp.issparse(X) else np.asarray(X)
         if self._X.ndim != 2:
             raise InvalidData("X must have two dimensions, rows and features.")
@@ -85,6 +94,7 @@ class ArraySource:
         for name, values in (("y", self._y), ("weight", self._weight)):
             if values is not None and (values.ndim == 0 or len(values) != self.n_rows):
                 raise InvalidData(f"{name} must have one entry per row of X.")
+        self.groups = None if groups is None else group_codes(groups, self.n_rows)
 
     @property
     def n_rows(self) -> int:

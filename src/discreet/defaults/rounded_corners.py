@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class RoundedCorners(CalibratedPlan):
     worst
         The bound of localization on the expected excess, if it is the smaller one.
     """
+
+    per_group: ClassVar[bool] = True
 
     asked: Problem
     each: Plan

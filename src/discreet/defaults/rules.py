@@ -100,6 +100,8 @@ class TwoRuns(Rule):
         problem, budget = case.problem, case.budget
         if not (case.unhindered and budget.delta > 0 and problem.loss == Logistic()):
             return False
+        if problem.grouping is not None:
+            return False
         mode = best_mode(problem.terms, problem.neighbours)
         try:
             needed, scale = default_strength(

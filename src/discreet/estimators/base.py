@@ -23,9 +23,10 @@ from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
 from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
+from discreet.estimators.grouped import Grouped
 from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
 from discreet.estimators.streamed import streamed
-from discreet.estimators.tabular import Tabular, allows_blank, put_back, set_aside
+from discreet.estimators.tabular import allows_blank, put_back, set_aside
 from discreet.ledger import Ledger
 from discreet.noise import as_randomness
 from discreet.problem import Plan, Problem, Release, rows_remark, sealed
@@ -76,12 +77,13 @@ class Fitted:
     guarantee_: Guarantee
     algorithm_: str
     settings_: dict[str, Any]
+    n_rows_: int | None
     bounds_: Bounds
     n_features_in_: int
     classes_: Any
 
 
-class PrivateEstimator(Fitted, Tabular):
+class PrivateEstimator(Fitted, Grouped):
     """Common ground of all estimators; not used directly."""
 
     epsilon: float = 1.0
@@ -96,7 +98,7 @@ class PrivateEstimator(Fitted, Tabular):
 
     _labels: ClassVar[str]
     _drowns: ClassVar[bool] = True
-    """Whether noise grows with the number of weights, so that few rows drown in it."""
+    """Whether noise grows with the number of weights, so that it outweighs few rows."""
 
     # From configuration to a plan: no data here.
 
@@ -222,6 +224,8 @@ class PrivateEstimator(Fitted, Tabular):
         self.algorithm_ = plan.algorithm
         # privacy: parameters of a plan, which exists before a row is read.
         self.settings_ = dict(getattr(plan, "settings", {}))
+        # privacy: public by the relation, or declared: a secret number is not in a problem.
+        self.n_rows_ = plan.problem.n_rows
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError

@@ -54,8 +54,12 @@ def check_claim(model: Any) -> None:
             f"The guarantee is about {claim.neighbours} neighbours, and the model's setting is "
             "another. Set neighbours to what the model was fitted with."
         )
-    if claim.unit != "row":
-        raise InvalidData("The guarantee of a model is about one row, not about another unit.")
+    grouped = hasattr(model, "_grouping") and model._grouping() is not None
+    if claim.unit != ("group" if grouped else "row"):
+        raise InvalidData(
+            "The guarantee and the settings of the model are about different units: one row, or "
+            "one group of rows. Set rows_per_group to what the model was fitted with."
+        )
     missing = [a for a in _assumed(model) if a not in claim.assumptions]
     if missing:
         raise InvalidData(

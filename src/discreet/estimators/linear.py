@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
-from discreet.data import within
+from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
@@ -66,6 +66,7 @@ class LinearModel(PrivateEstimator):
             constraint=self._constraint(),
             regularizer=self._regularizer(size),
             intercept=intercept,
+            grouping=self._grouping(),
         )
 
     def _bounds_of(self, X: Any) -> Bounds:
@@ -162,7 +163,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return None
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
@@ -175,21 +176,26 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         y
             Class labels, or the name of their column where ``X`` is not in memory. None
             takes the column ``target`` of ``X``.
+        groups
+            Whom every row belongs to, if ``rows_per_group`` is set; a row without an
+            identifier counts for nothing. A column of the schema may say so instead.
 
         Returns
         -------
         self
             With ``coef_``, ``intercept_``, ``classes_`` and ``guarantee_``.
         """
+        groups = self._identified(X, groups)
         X, y = self._gathered(X, y)
         bounds = self._bounds_of(X)
         self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
         encoded = replace(bounds, classes=tuple(range(n_classes)))
-        problem = self._problem(encoded, X.shape[1], X.shape[0])
+        source = belonging(source_of(X, index, self._row_weights), groups)
+        problem = self._problem(encoded, X.shape[1], self._counted(source))
         plan = self._planned(assuming(problem, *assumptions), fits)
-        release = self._run(plan, source_of(X, index, self._row_weights))
+        release = self._run(plan, source)
         coef, intercept = problem.bounding.coefficients(release.weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
         self._note(plan)
@@ -236,7 +242,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     _labels = "real"
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 
         Parameters
@@ -249,16 +255,21 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         y
             Labels, clipped to ``bounds.label``, or the name of their column where ``X`` is
             not in memory. None takes the column ``target`` of ``X``.
+        groups
+            Whom every row belongs to, if ``rows_per_group`` is set; a row without an
+            identifier counts for nothing. A column of the schema may say so instead.
 
         Returns
         -------
         self
             With ``coef_``, ``intercept_`` and ``guarantee_``.
         """
+        groups = self._identified(X, groups)
         X, y = self._gathered(X, y)
-        problem = self._problem(self._bounds_of(X), X.shape[1], X.shape[0])
+        bounds, source = self._bounds_of(X), belonging(source_of(X, y), groups)
+        problem = self._problem(bounds, X.shape[1], self._counted(source))
         plan = self._planned(assuming(problem))
-        release = self._run(plan, source_of(X, y))
+        release = self._run(plan, source)
         self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
         self._note(plan)
         self.guarantee_ = release.guarantee

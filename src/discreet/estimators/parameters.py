@@ -67,7 +67,14 @@ COMMON = f"""
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows
-        Declared size of the data; used under ``add-remove`` only.{RANDOM}{LEDGER}"""
+        Declared size of the data; used under ``add-remove`` only, and under
+        ``replace-one`` with groups.
+    rows_per_group
+        What is protected: None for one row; a number for all rows of one group, such as
+        a person, which then counts as at most so many rows. ``fit`` takes ``groups``.
+    group_rule
+        What becomes of a group's further rows: ``"weight"`` lets all of them count less,
+        ``"sample"`` draws as many as may count.{RANDOM}{LEDGER}"""
 
 ALGORITHM = """
     algorithm
@@ -108,10 +115,12 @@ FITTED = """
         The released weights, in the units of the rows; ``classes_`` of a classifier
         are in their order.
     guarantee_
-        What the release promises; ``print`` says it in words.
+        The privacy guarantee of the release; ``print`` says it in words.
     algorithm_, settings_, bounds_
         The algorithm that was taken, its parameters, and the bounds that rows are clipped to.
         ``calibrated_clip`` among them is the clip of the calibrated logistic loss, if that
         was fitted in place of the logistic one.
+    n_rows_
+        The number of rows where it is public, or the declared one; else None.
     n_features_in_, feature_names_in_
         As in scikit-learn."""

@@ -4,7 +4,7 @@ The file holds the constructor's public configuration, the released weights and
 the guarantee. It never holds a seed: with it anyone could subtract the noise.
 
 A file is believed as far as it is checked. The checksum tells accidents and
-careless edits; the claim has to be borne by its event and has to follow from
+careless edits; the claim has to follow from its event and from
 the model's class and settings. Who forges all of that alike, and computes the
 checksum anew, is not found out: take files from those you trust.
 """
@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
-from discreet.checks import weight_count
+from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
 from discreet.estimators.parameters import Configured
@@ -123,7 +123,13 @@ class Portable(Seedless):
     """An estimator that can be saved and loaded."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
-    _plain: ClassVar[tuple[str, ...]] = ("n_features_in_", "algorithm_", "settings_", "bounds_")
+    _plain: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "n_rows_",
+        "algorithm_",
+        "settings_",
+        "bounds_",
+    )
     _unsaved: ClassVar[tuple[str, ...]] = ("random_state", "ledger")
     _assumes: ClassVar[tuple[str, ...]] = ALWAYS_ASSUMED
 
@@ -225,6 +231,8 @@ class Portable(Seedless):
         declared = (self.bounds_.row_norm, self.bounds_.ranges(count))
         fits += [isinstance(self.algorithm_, str), declared != (None, None)]
         fits.append(isinstance(getattr(self, "settings_", {}), dict))
+        if getattr(self, "n_rows_", None) is not None:
+            row_count("n_rows_", self.n_rows_)
         if hasattr(self, "fit_intercept"):
             intercept = np.asarray(self.intercept_, dtype=np.float64)
             fits += [intercept.shape == held.shape[:-1], np.isfinite(intercept).all()]
@@ -233,7 +241,8 @@ class Portable(Seedless):
             fits.append(held.shape[:-1] == (1 if classes == 2 else classes,))
             fits.append(len(np.unique(self.classes_)) == classes > 1)
         else:
-            fits.append(held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
+            several = getattr(self, "_several", False) and held.ndim == 2 and len(held) > 1
+            fits.append(several or held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
         schema = getattr(self, "schema", None)

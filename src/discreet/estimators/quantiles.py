@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.accounting import BoundedRange, Budget, Composed, Guarantee
-from discreet.algorithms.sampling import MOST_ROWS
-from discreet.algorithms.sampling.laws import PiecewiseLinear
+from discreet.algorithms.sampling.laws import PiecewiseLinear, Ranks, draw_ranks
 from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, Neighbours
 from discreet.checks import between, one_of
+from discreet.data import Source
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.estimators.base import (
     DEFAULT_LABEL,
@@ -30,10 +30,17 @@ from discreet.estimators.claims import SCHEMA_PUBLIC
 from discreet.estimators.parameters import LEDGER
 from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
+from discreet.estimators.streamed import Streamed, source_of, streamed
 from discreet.estimators.tabular import Tabular
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED
+
+MOST_ROWS = 2**34
+"""Rows for which rounding is paid for when their number is secret, and most rows there may be."""
+
+LARGE = 2**20
+"""Values from which on only those near the quantile are kept."""
 
 
 def rank_scale(quantile: float, epsilon: float, neighbours: str, rows: int) -> float:
@@ -100,12 +107,8 @@ def draw_quantile(
     4.0
     """
     rows = MOST_ROWS if neighbours == "add-remove" else values.size
-    if values.size > MOST_ROWS:
-        raise InvalidData(f"Quantiles take at most {MOST_ROWS} rows.")
     low, high = limits
-    if not math.isfinite(high - low):
-        # privacy: values could not be put on the lattice, and sums of their places would overflow.
-        raise InvalidParameter("bounds.features is too wide for float64. Rescale the column.")
+    _check(limits, values.size)
     if by == "ranks":
         scale = rank_scale(quantile, epsilon, neighbours, rows)
         size = rank_lattice(quantile, scale, None if neighbours == "add-remove" else rows)
@@ -114,11 +117,34 @@ def draw_quantile(
         size = 2 ** min(40, 60 - rows.bit_length())  # sums of twice all indices stay below 2**62
         scale = quantile_scale(quantile, epsilon, neighbours, rows, size)
         make = PiecewiseLinear.pinball
-    inside = np.clip(values[~np.isnan(values)], low, high)
-    # privacy: every value is put on the lattice by itself, so neighbours stay neighbours.
-    index = np.rint((inside - low) / (high - low) * (size - 1)).astype(np.int64)
-    law = make(index, size=size, quantile=quantile, scale=scale)
+    law = make(_placed(values, limits, size), size=size, quantile=quantile, scale=scale)
     return float(low + (high - low) * (law.draw(random) / (size - 1)))
+
+
+def _check(limits: Interval, n_rows: int) -> None:
+    if n_rows > MOST_ROWS:
+        raise InvalidData(f"Quantiles take at most {MOST_ROWS} rows.")
+    if not math.isfinite(limits[1] - limits[0]):
+        # privacy: values could not be put on the lattice, and sums of their places would overflow.
+        raise InvalidParameter("bounds.features is too wide for float64. Rescale the column.")
+
+
+def _placed(values: Array, limits: Interval, size: int) -> Any:
+    """Return the lattice points of the values that are numbers."""
+    low, high = limits
+    inside = np.clip(values[~np.isnan(values)], low, high, dtype=np.float64)
+    # privacy: every value is put on the lattice by itself, so neighbours stay neighbours.
+    return np.rint((inside - low) / (high - low) * (size - 1)).astype(np.int64)
+
+
+def _asked_ranks(
+    column: int, quantile: float, limits: Interval, epsilon: float, neighbours: str, rows: int
+) -> Ranks:
+    """Return what is asked of one column of many rows."""
+    _check(limits, rows)
+    scale = rank_scale(quantile, epsilon, neighbours, rows)
+    size = rank_lattice(quantile, scale, None if neighbours == "add-remove" else rows)
+    return Ranks(lambda block: _placed(block[:, column], limits, size), size, quantile, scale)
 
 
 class FittedQuantiles:
@@ -145,10 +171,7 @@ class Quantiles(FittedQuantiles, Tabular):
     @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
-        if self.schema is not None:
-            X, _ = self._read_table(X, reset=True)
-        else:
-            X = read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = self._gathered(X)
         quantiles = self._asked()
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         by = one_of("by", self.by, ("ranks", "pinball"))
@@ -168,24 +191,63 @@ class Quantiles(FittedQuantiles, Tabular):
             assumptions=(*ASSUMED, SCHEMA_PUBLIC),
             secure=random.secure,
         )
-        # privacy: a row holding anything unreadable is blank as a whole.
-        X = np.where(np.isnan(X).any(axis=1, keepdims=True), np.nan, X)
         with charged(self, self.ledger, promise, "exponential-sampling"):
-            drawn = np.array(
-                [
+            if isinstance(X, Streamed) and (X.shape[0] <= LARGE or by != "ranks"):
+                X = np.concatenate([block.X for block in X.source().blocks()], dtype=np.float64)
+            if isinstance(X, Streamed) or (X.shape[0] > LARGE and by == "ranks"):
+                drawn = self._drawn(source_of(X, None), quantiles, ranges, share, random)
+            else:
+                drawn = np.array(
                     [
-                        draw_quantile(column, quantile, limits, share, self.neighbours, random, by)
-                        for column, limits in zip(X.T, ranges, strict=True)
+                        [
+                            draw_quantile(
+                                column, quantile, limits, share, self.neighbours, random, by
+                            )
+                            for column, limits in zip(_blanked(X).T, ranges, strict=True)
+                        ]
+                        for quantile in quantiles
                     ]
-                    for quantile in quantiles
-                ]
-            )
+                )
         # A higher quantile is no smaller; to put draws in order never takes them further away.
         drawn[np.argsort(quantiles)] = np.sort(drawn, axis=0)
         self.quantiles_ = drawn if np.ndim(self.quantile) else drawn[0]
         self.algorithm_ = "exponential-sampling"
         self.guarantee_ = promise
         return self
+
+    def _gathered(self, X: Any) -> Any:
+        """Return the rows of a fit, in memory or not."""
+        named = self._given_bounds().names
+        found = streamed(X, None, schema=self.schema, target=None, named=named, blank=True)
+        if found is None and self.schema is not None:
+            return self._read_table(X, reset=True)[0]
+        if found is None:
+            return read_rows(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._forget()
+        self.n_features_in_ = found.shape[1]
+        if found.tables.named:
+            self.feature_names_in_ = np.array(found.names, dtype=object)
+        return found
+
+    def _drawn(
+        self,
+        source: Source,
+        quantiles: Sequence[float],
+        ranges: Sequence[Interval],
+        epsilon: float,
+        random: Randomness,
+    ) -> Array:
+        """Return draws from many rows, all quantiles in the same passes."""
+        rows = MOST_ROWS if self.neighbours == "add-remove" else source.n_rows
+        asked = [
+            _asked_ranks(j, quantile, limits, epsilon, self.neighbours, rows)
+            for quantile in quantiles
+            for j, limits in enumerate(ranges)
+        ]
+        points = draw_ranks(lambda: (_blanked(raw.X) for raw in source.blocks()), asked, random)
+        part = np.array([p / (a.size - 1) for p, a in zip(points, asked, strict=True)])
+        low, high = np.array(ranges).T
+        return np.asarray(low + (high - low) * part.reshape(len(quantiles), len(ranges)))
 
     def _asked(self) -> list[float]:
         several = np.ndim(self.quantile) > 0
@@ -221,6 +283,12 @@ class Quantiles(FittedQuantiles, Tabular):
     def quantile(self) -> Any:
         """Which quantile, or which ones."""
         raise NotImplementedError
+
+
+def _blanked(X: Array) -> Array:
+    """Return rows, blank as a whole where they hold anything unreadable."""
+    # privacy: what cannot be read in one column tells nothing in the others.
+    return np.where(np.isfinite(X).all(axis=1, keepdims=True), X, np.nan)
 
 
 class PrivateQuantile(Quantiles):
@@ -263,7 +331,7 @@ class PrivateQuantile(Quantiles):
         One number per column; for several quantiles one such row for each, in their
         order.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from discreet.errors import InvalidParameter, MissingBound
 from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateRegressor, RidgePenalty
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.several_outputs import SeveralOutputs
 from discreet.losses import Clipped, Huber, Loss, Poisson, Squared
 from discreet.problem import Problem
 from discreet.regularizers import ElasticNet, Regularizer
@@ -49,7 +50,7 @@ class LeastSquares(PrivateRegressor):
         return replace(problem, loss=Clipped(loss=Squared(), clip=clip * problem.row_norm))
 
 
-class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSquares):
+class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, LeastSquares):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
@@ -57,7 +58,9 @@ class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSq
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
     noise on second moments promises the smaller error. For mid-sized data (30 to 1,000
-    rows per unit of noise) it takes noisy gradient steps.
+    rows per unit of noise) it takes noisy gradient steps. Several labels for each row, an
+    array ``y`` of two dimensions, are fitted by noisy second moments at once; all of them
+    lie in ``bounds.label``.
 {_PARAMETERS}
     alpha
         Ridge strength on the sum of half squared residuals, as in scikit-learn but
@@ -77,6 +80,8 @@ class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSq
     >>> model = PrivateRidge(epsilon=2.0, bounds=bounds, random_state=0).fit(X, 3 * X.ravel())
     >>> bool(abs(model.predict([[5.0]])[0] - 15) < 2)
     True
+    >>> model.fit(X, np.column_stack([3 * X, 30 - 3 * X])).predict([[5.0]]).shape
+    (1, 2)
     """
 
 

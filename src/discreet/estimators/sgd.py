@@ -243,13 +243,14 @@ class PrivateGeometricMedian(PrivateEstimator):
             n_rows=self._size(n_rows),
             neighbours=self.neighbours,
             constraint=L2Ball(radius=1.0),
+            grouping=self._grouping(),
         )
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         return recommend(problem, budget, Asked(algorithm=NoisyGradient.name))
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Find the median privately.
 
         Parameters
@@ -258,20 +259,25 @@ class PrivateGeometricMedian(PrivateEstimator):
             Rows: array or data frame of numbers.
         y
             Not used.
+        groups
+            Whom every row belongs to, if ``rows_per_group`` is set.
 
         Returns
         -------
         self
             With ``center_`` and ``guarantee_``.
         """
+        groups = self._identified(X, groups)
         X = self._rows(X, dtype=np.float64, reset=True)
         bounds = self._bounds_of(X)
         low, high, centre, scale = self._frame(bounds, X.shape[1])
         # privacy: each row is mapped on its own; the algorithm clips the result again.
         with np.errstate(over="ignore"):  # a row that overflows is blank, and no warning tells so
             rows = (np.clip(X, low, high) - centre) / scale
-        plan = self._planned(assuming(self._problem(bounds, *X.shape[::-1])))
-        source = ArraySource(np.ones((len(rows), 1)), rows if X.shape[1] > 1 else rows.ravel())
+        labels = rows if X.shape[1] > 1 else rows.ravel()
+        source = ArraySource(np.ones((len(rows), 1)), labels, groups=groups)
+        problem = self._problem(bounds, X.shape[1], self._counted(source))
+        plan = self._planned(assuming(problem))
         release = self._run(plan, source)
         self.coef_ = centre + scale * release.weights.ravel()
         self._note(plan)

@@ -252,12 +252,12 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
         return np.unique(self.coef_.nonzero()[-1])
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose a support and fit on it, privately.
 
         Takes what every regressor takes; ``support_`` and ``stages_`` tell of the choice.
         """
-        super().fit(X, y)
+        super().fit(X, y, groups)
         self.stages_ = self._selection().stages(self._budget())
         if self.selector == "stability" and not self.support_.size:
             warn_caller(

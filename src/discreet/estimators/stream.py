@@ -48,6 +48,8 @@ _PARAMETERS = f"""
     state_path
         File that receives the secret state before every release, for
         :meth:`resume`. Must not exist.
+    rows_per_group, group_rule
+        Streams protect single rows: both are left as they are.
     random_state
         None draws from the operating system. A seed makes the stream
         repeatable and the guarantee says ``secure=False``.
@@ -86,8 +88,9 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     loss: str = "logistic"
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Start a new stream with these rows, in this order, in every pass."""
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Start a new stream with these rows, in this order, in every pass; not in groups."""
+        self._identified(X, groups)
         X, y = self._validated(X, y)
         bounds = self._bounds_of(X)
         classes, labels, assumptions = read_classes(type(self).__name__, bounds, y)
@@ -185,8 +188,9 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
     loss: str = "huber"
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Start a new stream with these rows, in this order, in every pass."""
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Start a new stream with these rows, in this order, in every pass; not in groups."""
+        self._identified(X, groups)
         X, y = self._validated(X, y)
         self._begin(self._bounds_of(X), X.shape[0])
         self._feed_in_passes(X, y)

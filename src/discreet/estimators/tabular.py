@@ -15,7 +15,7 @@ from discreet.errors import Incompatible, InvalidData, InvalidParameter, Missing
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.schema import Encoded, Schema
-from discreet.schema.frames import cells_of
+from discreet.schema.frames import cells_of, only_column
 
 MISSING = ("refuse", "blank")
 
@@ -43,6 +43,12 @@ class Tabular(Portable):
             raise InvalidParameter(
                 "schema must be a discreet.Schema, e.g. Schema.from_toml('schema.toml'). Got "
                 f"{type(schema).__name__} instead.",
+                parameter="schema",
+            )
+        if schema.group is not None and not hasattr(self, "rows_per_group"):
+            raise Incompatible(
+                f"{type(self).__name__} protects single rows, and column {schema.group[0]!r} of "
+                "the schema says whom a row belongs to. Leave it out of the schema.",
                 parameter="schema",
             )
         for name in ("neighbours", "n_rows"):
@@ -139,7 +145,7 @@ class Tabular(Portable):
         if target is None:
             bounds = self._given_bounds()
             return read_labels(y, n_rows, getattr(self, "_labels", "rows"), bounds, blank=True)
-        labels = schema.labels(cells_of(y), target)
+        labels = schema.labels(cells_of(only_column(y)), target)
         if len(labels) != n_rows:
             raise InvalidData("X and y have inconsistent numbers of samples.")
         return labels

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from discreet.accounting import Guarantee
 from discreet.bounds import Array
@@ -17,7 +17,10 @@ from discreet.evaluation.accuracy import exact_share
 from discreet.evaluation.estimate import Estimate, around, unknown
 from discreet.evaluation.means import Size, mean_estimate, r2_estimate
 from discreet.evaluation.plan import EvaluationPlan
+from discreet.evaluation.saved import FORMAT, VERSION, plan_values, read_file, read_parts
 from discreet.evaluation.table import Table
+from discreet.files.checksums import seal
+from discreet.files.writing import write_json
 
 _SHOWN = {
     "accuracy": "accuracy",
@@ -49,7 +52,7 @@ class Evaluation:
     n_rows
         Number of rows where it is public, else None.
     guarantee
-        What the release promises.
+        The privacy guarantee of the release.
     level
         Of all intervals.
 
@@ -120,6 +123,10 @@ class Evaluation:
             )  # fmt: skip
         return {name: found[name] for name in _SHOWN if name in found}
 
+    def named(self) -> dict[str, Estimate]:
+        """Return every metric by the name that people read."""
+        return {_SHOWN[name]: found for name, found in self.estimates.items()}
+
     # Curves and tables.
 
     @cached_property
@@ -162,13 +169,13 @@ class Evaluation:
     def __str__(self) -> str:
         percent = f"{100 * self.level:g}%"
         lines = [f"{'metric':<22}{'value':>10}   {percent + ' interval':<24}{'noise':>10}"]
-        for name, found in self.estimates.items():
+        for name, found in self.named().items():
             if math.isnan(found.value):
-                lines.append(f"{_SHOWN[name]:<22}{'?':>10}   noise outweighs the rows it rests on")
+                lines.append(f"{name:<22}{'?':>10}   noise outweighs the rows it rests on")
                 continue
             ends = f"{_number(found.low)} to {_number(found.high)}" + " exact" * found.exact
             noise = f"+-{found.noise:.2g}"
-            lines.append(f"{_SHOWN[name]:<22}{_number(found.value):>10}   {ends:<24}{noise:>10}")
+            lines.append(f"{name:<22}{_number(found.value):>10}   {ends:<24}{noise:>10}")
         return "\n".join([*lines, "", *self._notes(), "", str(self.guarantee)])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -186,18 +193,36 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values: metrics, the released numbers and the guarantee."""
         content: dict[str, Any] = {
-            "format": "discreet-evaluation",
-            "version": 1,
+            "format": FORMAT,
+            "version": VERSION,
             "level": self.level,
             "metrics": {name: found.to_dict() for name, found in self.estimates.items()},
             "n_rows": self.n_rows,
             "released": {name: values.tolist() for name, values in self.released.items()},
             "noise": {name: law.deviation for name, law in self.plan.laws.items()},
             "guarantee": self.guarantee.to_dict(),
+            "plan": plan_values(self.plan),
         }
         if self.plan.classes is not None:
             content["classes"] = list(self.plan.classes)
-        return content
+        return seal(content)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Return the evaluation that :meth:`to_dict` described.
+
+        One that was edited, or whose claim its plan does not lead to, is refused.
+        """
+        return cls(*read_parts(content))
+
+    def save(self, path: str | Path) -> None:
+        """Write the evaluation to a JSON file, whole or not at all."""
+        write_json(Path(path), self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the evaluation in a file that :meth:`save` or ``discreet evaluate`` wrote."""
+        return cls.from_dict(read_file(path))
 
     # How metrics follow.
 

@@ -43,25 +43,28 @@ def statement(ledger: Ledger, fits: Sequence[tuple[float, float]] = ()) -> str:
     closed = " This ledger is closed." if ledger.closed else ""
     return document(
         f"What was spent on {name}",
-        statement_sections(ledger, fits),
+        statement_sections(ledger, fits, level=2),
         kind="Privacy statement",
         head=(f"<p class='lead'>{_promise(ledger)}{closed}</p>",),
         foot=_footer(ledger),
     )
 
 
-def statement_sections(ledger: Ledger, fits: Sequence[tuple[float, float]] = ()) -> list[str]:
-    """Return the sections of the page, for a page that tells more; arguments as above."""
+def statement_sections(
+    ledger: Ledger, fits: Sequence[tuple[float, float]] = (), *, level: int = 3
+) -> list[str]:
+    """Return the sections of the page, for a section of another page."""
     terms, balance, history = ledger.terms, ledger.balance(), ledger.history()
     several = len(terms.dataset) > 1
     return [
-        section("The budget", *_bars(balance, history)),
-        section("What is left", _left(ledger, fits)),
+        section("The budget", *_bars(balance, history), level=level),
+        section("What is left", _left(ledger, fits), level=level),
         section(
             f"Releases ({sum(entry.state != 'void' for entry in history)})",
             _releases(history, several),
+            level=level,
         ),
-        section("How it is counted", _rules(balance, terms.policy, several)),
+        section("How it is counted", _rules(balance, terms.policy, several), level=level),
     ]
 
 

@@ -36,13 +36,13 @@ def anchor(title: str) -> str:
     return "-".join(kept.split())
 
 
-def section(title: str, *html: str) -> str:
-    """Return a section with a heading."""
+def section(title: str, *html: str, level: int = 2) -> str:
+    """Return a section with a heading; of level 3 inside another section."""
     name = anchor(title)
     body = "\n".join(html)
     return (
-        f"<section aria-labelledby='{name}'>\n<h2 id='{name}'>{text(title)}</h2>\n{body}\n"
-        "</section>"
+        f"<section aria-labelledby='{name}'>\n<h{level} id='{name}'>{text(title)}</h{level}>\n"
+        f"{body}\n</section>"
     )
 
 

@@ -34,6 +34,7 @@ h1 { margin: 0 0 .6rem; font-size: 1.9rem; line-height: 1.2; overflow-wrap: anyw
 h2 { margin: 0 0 .7rem; padding-top: 1.1rem; border-top: 1px solid var(--line);
   font-size: 1.25rem; line-height: 1.3; }
 h3 { margin: 1.6rem 0 .5rem; font-size: 1rem; }
+section section { margin-top: 0; }
 section { margin-top: 2rem; }
 p, ul, ol, dl { margin: 0 0 .8rem; }
 p, li { max-width: 46rem; overflow-wrap: break-word; }
@@ -89,7 +90,7 @@ thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
 tbody th { font-weight: 600; }
 td { font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
 .slim table { width: auto; } .slim th, .slim td { padding-right: 2rem; }
-.n { text-align: right; white-space: nowrap; }
+.n { text-align: right; } td.n { white-space: nowrap; }
 .state { font-weight: 600; white-space: nowrap; }
 .met { color: var(--met); } .open { color: var(--open); } .yours { color: var(--link); }
 code { font: .85em/1.4 ui-monospace, 'SF Mono', Consolas, monospace; overflow-wrap: anywhere; }
@@ -107,7 +108,8 @@ footer p { padding-top: 1rem; border-top: 1px solid var(--line); max-width: none
   body { font-size: 10pt; } body > * { max-width: none; padding: 0; }
   header { padding-top: 0; } nav, .skip { display: none; }
   h1, h2, h3 { break-after: avoid; } figure, tr, .tiles, .warning { break-inside: avoid; }
-  .wide { overflow: visible; } svg.chart { max-width: 11cm; } a { color: inherit; }
+  .wide { overflow: visible; } th, td { overflow-wrap: anywhere; }
+  svg.chart { max-width: 11cm; } a { color: inherit; }
   svg .rest, svg .s0, svg .s1, .tiles div { -webkit-print-color-adjust: exact;
     print-color-adjust: exact; }
 }

@@ -122,11 +122,14 @@ class PoissonBatch:
         # privacy: a word below floor(rate 2^64) has at most probability rate. Its first 16 bits
         # decide unless they tie with the threshold's; then 48 more bits are drawn.
         high, low = divmod(math.floor(self.rate * 2.0**64), 2**48)
-        n = rows.n_rows
+        # privacy: the rows of a group are drawn together, by one coin.
+        n = rows.n_rows if rows.groups is None else int(rows.groups.max(initial=-1)) + 1
         first = random.words(-(-n // 4)).view(np.uint16)[:n]
         chosen = first < high
         ties = np.flatnonzero(first == high)
         chosen[ties] = (random.words(len(ties)) >> np.uint64(16)) < np.uint64(low)
+        if rows.groups is not None:
+            chosen = np.append(chosen, False)[rows.groups]  # -1 is in no group
         # privacy: a blank row leaves no trace, as if it had not been drawn.
         chosen &= rows.weight > 0.0
         return np.flatnonzero(chosen)

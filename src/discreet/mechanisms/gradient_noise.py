@@ -21,22 +21,21 @@ FEW_ROWS = f"the data has at most 2^{MOST_ROWS.bit_length() - 1} rows, for round
 
 def size_assumed(problem: Problem) -> tuple[str, ...]:
     """Return what the noise of sums takes for granted about a secret number of rows."""
-    return (FEW_ROWS,) if problem.neighbours == "add-remove" else ()
+    return (FEW_ROWS,) if problem.size_is_declared else ()
 
 
 def most_rows(problem: Problem) -> int:
     """Return the most rows a sum may have."""
-    secret = problem.neighbours == "add-remove"
-    return MOST_ROWS if secret or problem.n_rows is None else problem.n_rows
+    return MOST_ROWS if problem.size_is_declared or problem.n_rows is None else problem.n_rows
 
 
 @dataclass(frozen=True)
 class GradientNoise:
     """Noise for a sum of clipped gradients.
 
-    ``row`` is the largest norm of one row's part, rounding errors of the sum
-    and of the grid included; two neighbouring sums are at most
-    ``rows_apart * row`` apart.
+    ``row`` is the largest norm of the part of one row, or of one group where that is
+    protected, rounding errors of the sum and of the grid included; two neighbouring sums
+    are at most ``rows_apart * row`` apart.
     """
 
     noise: Noise
@@ -49,12 +48,12 @@ class GradientNoise:
         cls, clip: float, multiplier: float, problem: Problem, *, n_rows: int, shifting: bool
     ) -> GradientNoise:
         """Return Gaussian noise of ``multiplier`` times the largest row."""
-        p = problem.dimension
+        p, unit = problem.dimension, problem.per_unit * clip
         rounding = sum_rounding(clip, n_rows=n_rows, shifting=shifting)
         # privacy: no coordinate of the sum exceeds n times the clip, so this range cuts nothing.
-        reach = max(n_rows * clip, _TAIL * multiplier * clip) * 1.01
-        grid = Grid.choose(sensitivity=clip, dim=p, norm="l2", reach=reach)
-        row = grid.surcharged(clip + rounding, p, "l2")  # privacy: rounding is paid for
+        reach = max(n_rows * clip, _TAIL * multiplier * unit) * 1.01
+        grid = Grid.choose(sensitivity=unit, dim=p, norm="l2", reach=reach)
+        row = grid.surcharged(unit + rounding, p, "l2")  # privacy: rounding is paid for
         sigma = multiplier * row
         return cls(Gaussian(sigma=sigma, grid=grid), row, sigma, p * sigma**2)
 
@@ -64,7 +63,8 @@ class GradientNoise:
     ) -> GradientNoise:
         """Return gamma-radius noise that costs ``epsilon``."""
         rounding = sum_rounding(clip, n_rows=n_rows, shifting=shifting)
-        sensitivity = rows_apart(problem.neighbours) * (clip + rounding)
+        unit = problem.per_unit * clip
+        sensitivity = rows_apart(problem.neighbours) * (unit + rounding)
         noise = release_noise(
             sensitivity,
             Budget(epsilon),
@@ -72,7 +72,7 @@ class GradientNoise:
             kind="gamma",
             reach=max(n_rows * clip, _TAIL * problem.dimension * sensitivity / epsilon) * 1.01,
         )
-        return cls(noise.noise, clip + rounding, noise.scale, noise.mean_square)
+        return cls(noise.noise, unit + rounding, noise.scale, noise.mean_square)
 
     def add(self, total: Array, random: Randomness) -> Array:
         """Return a sum on the grid with noise added."""

@@ -101,4 +101,5 @@ def sensitivity(problem: Problem, *, n_rows: int, shifting: bool = False) -> flo
     """Return the largest Frobenius distance of computed Hessians of neighbours."""
     # privacy: two semidefinite parts differ by at most sqrt(2) times the longer one.
     apart = math.sqrt(2) if problem.neighbours == "replace-one" else 1.0
-    return apart * one_row(problem) + rounding(problem, n_rows=n_rows, shifting=shifting)
+    unit = problem.per_unit * one_row(problem)
+    return apart * unit + rounding(problem, n_rows=n_rows, shifting=shifting)

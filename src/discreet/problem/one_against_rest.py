@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class _Against:
         self.source, self.chosen = source, chosen
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
+        self.array, self.capped = getattr(source, "array", None), getattr(source, "capped", None)
         self.array = getattr(source, "array", None)
         self.streamed = getattr(source, "streamed", False)
 
@@ -58,6 +59,8 @@ def _together(each: Plan, fits: int) -> Composed:
 @dataclass(frozen=True)
 class OneAgainstRest(CalibratedPlan):
     """Plans of equal cost, one for every class, and what they cost together."""
+
+    per_group: ClassVar[bool] = True
 
     each: Plan
     fits: int

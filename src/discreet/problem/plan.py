@@ -15,9 +15,10 @@ from functools import cache, cached_property, wraps
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from discreet.accounting import Budget, Event, Guarantee
+from discreet.accounting.theorems import theorems
 from discreet.bounds import Array
-from discreet.data import Source
-from discreet.errors import InvalidParameter
+from discreet.data import Source, capped_source
+from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Loss
 from discreet.noise import Randomness
 from discreet.problem.problem import ASSUMED, Problem
@@ -81,6 +82,9 @@ def checked(run: Run) -> Run:
                 "random must be a Randomness, such as System(), or Seeded(0) for tests. Got "
                 f"{type(random).__name__} instead."
             )
+        problem = getattr(self, "problem", None)
+        # privacy: here groups are brought down to what the plan protects, once for all its parts.
+        source = capped_source(source, getattr(problem, "grouping", None), random)
         return run(self, source, random, **options)
 
     return cast(Run, begun)
@@ -94,6 +98,9 @@ class Algorithm(Protocol):
     - ``needs_delta``: it cannot do without a delta;
     - ``needs_quadratic``: it is for the squared loss only;
     - ``may_claim_less``: its guarantee states what its noise costs, which may be below the budget.
+
+    The class of its plans may declare ``per_group``: the proof covers groups of rows, with
+    sensitivities of ``Problem.apart`` rows. Else groups are refused.
     """
 
     name: ClassVar[str]
@@ -131,6 +138,17 @@ def _computed(kind: type) -> tuple[str, ...] | None:
     return tuple(n for items in known for n, value in items if isinstance(value, cached_property))
 
 
+def check_unit(plan: Any) -> None:
+    """Refuse groups of rows where a plan's own class does not say that its proof covers them."""
+    # privacy: not inherited, so that a plan that changes what a proof rests on says so anew.
+    covered = vars(type(plan)).get("per_group", False)
+    if not covered and plan.problem.grouping is not None:
+        raise Incompatible(
+            f"{plan.algorithm} protects single rows, and no proof for groups of rows is known. Use "
+            "noisy-gradient, or leave rows_per_group out."
+        )
+
+
 class CalibratedPlan:
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
@@ -147,6 +165,9 @@ class CalibratedPlan:
     epsilon = 1, delta = 1e-06 per row (ex-ante)
     ...
     """
+
+    per_group: ClassVar[bool] = False
+    """Whether the proof covers groups of rows: a fact that each class of plans says itself."""
 
     reason = ""
     """Why this plan was recommended, if it was; no number of the plan depends on it."""
@@ -167,6 +188,7 @@ class CalibratedPlan:
         return plan
 
     def __post_init__(self) -> None:
+        check_unit(self)
         # privacy: what cannot run is refused here, before a row is read or a budget reserved
         calibrate(self)
         _ = cast(Plan, self).guarantee
@@ -212,11 +234,13 @@ class Budgeted(Protocol):
 
 def promise(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guarantee:
     """Return what a run of the plan guarantees: its budget, for the problem's neighbours."""
+    check_unit(plan)
     return Guarantee(
         epsilon=plan.budget.epsilon,
         delta=plan.budget.delta,
         neighbours=plan.problem.neighbours,
         event=event,
-        theorem=theorem,
+        theorem=theorem if plan.problem.grouping is None else theorems(theorem, "lemmas/groups"),
         assumptions=tuple(dict.fromkeys((*ASSUMED, *assumed, *plan.problem.assumptions))),
+        unit=plan.problem.unit,
     )

@@ -19,12 +19,12 @@ from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import mean_squared_noise
 from discreet.bounds import NEIGHBOURS, Bounds, Neighbours, rows_apart, unit_roundoff
 from discreet.checks import nonnegative, one_of, positive, row_count, weight_count
-from discreet.data import Bounding, Rows, Source, certificate_error, gamma
+from discreet.data import Bounding, Grouping, Rows, Source, certificate_error, gamma
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
 from discreet.regularizers import Regularizer, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet, Intersection
-from discreet.tuned.algorithms import DROWNED_ROWS, NORM_GUESS
+from discreet.tuned.algorithms import NOISE_ONLY_ROWS, NORM_GUESS
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """What no release of the library protects."""
@@ -78,6 +78,9 @@ class Problem:
         Constant appended to every row as its last feature; 0 for none.
     assumptions
         What is assumed of the rows besides, in words; every guarantee repeats it.
+    grouping
+        What is protected if not one row: all rows of one group, such as a person. Then
+        ``n_rows`` is a public size that need not be the number of rows.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Problem:
     regularizer: Regularizer = field(default_factory=Zero)
     intercept: float = 0.0
     assumptions: tuple[str, ...] = ()
+    grouping: Grouping | None = None
 
     def __post_init__(self) -> None:
         for name, (kind, example) in _PARTS.items():
@@ -169,6 +173,36 @@ class Problem:
         )
 
     @property
+    def unit(self) -> str:
+        """What is protected: one row, or all rows of one group."""
+        return "row" if self.grouping is None else "group"
+
+    @property
+    def per_unit(self) -> int:
+        """How many rows the unit that is protected counts for."""
+        return 1 if self.grouping is None else self.grouping.rows
+
+    @property
+    def apart(self) -> int:
+        """How many rows' parts a sum over all rows can move by, between neighbours."""
+        # privacy: the parts of a group are those of so many rows, see lemmas/groups.
+        return self.per_unit * rows_apart(self.neighbours)
+
+    @property
+    def size_is_declared(self) -> bool:
+        """Whether ``n_rows`` is not the number of rows, which may stand anywhere in a neighbour."""
+        # privacy: a group is spread over many blocks, and another may have more or fewer rows.
+        return self.neighbours == "add-remove" or self.grouping is not None
+
+    @cached_property
+    def unit_terms(self) -> LossTerms:
+        """Constants of the summed losses of one unit: a row, or a group."""
+        if self.grouping is None:
+            return self.terms
+        sampled = self.grouping.rule == "sample"
+        return self.terms.of_group(self.grouping.rows, self.dimension, sampled=sampled)
+
+    @property
     def usual_curvature(self) -> float:
         """Curvature of the sum in every direction if rows are curved as usual for the loss."""
         return 0.4 * self.terms.smoothness * (self.n_rows or 0) / self.dimension
@@ -180,7 +214,7 @@ class Problem:
         infinite without a set, with another penalty, or if the number of rows is secret.
         """
         diameter = self.constraint.diameter(self.dimension)
-        known = self.neighbours != "add-remove" and self.regularizer.kernel.zero
+        known = not self.size_is_declared and self.regularizer.kernel.zero
         if not (known and math.isfinite(diameter)):
             return math.inf
         assert self.n_rows is not None
@@ -219,11 +253,18 @@ class Problem:
                 f"{self.n_features}."
             )
         # privacy: under add-remove the true size is secret, so it is not compared
-        if self.neighbours != "add-remove" and source.n_rows != self.n_rows:
+        if not self.size_is_declared and source.n_rows != self.n_rows:
             raise InvalidData(
                 f"The data has {source.n_rows} rows but the plan was made for {self.n_rows}."
             )
-        return self.bounding.apply(source, narrow=narrow, reread=reread)
+        rows = self.bounding.apply(source, narrow=narrow, reread=reread)
+        if self.grouping is None:
+            return rows
+        # privacy: rows without shares have no business here.
+        found = getattr(source, "capped", None)
+        if found is None or found.grouping != self.grouping:
+            raise InvalidData("This plan protects groups of rows; rows reach it by plan.run alone.")
+        return rows.shared(found.share, found.codes)
 
 
 def check_solvable(problem: Problem, algorithm: str, *, corners: bool = False) -> None:
@@ -351,14 +392,12 @@ def rows_against_noise(problem: Problem, budget: Budget) -> float:
     scale = (
         gaussian_multiplier(budget.epsilon, budget.delta) if budget.delta else 1 / budget.epsilon
     )
-    noise = rows_apart(problem.neighbours) * math.sqrt(
-        mean_squared_noise(kind, scale, problem.dimension)
-    )
+    noise = problem.apart * math.sqrt(mean_squared_noise(kind, scale, problem.dimension))
     return problem.n_rows / noise
 
 
 def rows_remark(problem: Problem, budget: Budget) -> str | None:
-    """Return a caution where noise drowns the rows, or None.
+    """Return a caution where noise outweighs the rows, or None.
 
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
@@ -367,7 +406,7 @@ def rows_remark(problem: Problem, budget: Budget) -> str | None:
     >>> rows_remark(problem, Budget(0.1, 1e-6))
     'the rows are too few for this budget: noise that hides one of them outweighs all ...'
     """
-    if rows_against_noise(problem, budget) >= DROWNED_ROWS:
+    if rows_against_noise(problem, budget) >= NOISE_ONLY_ROWS:
         return None
     return (
         "the rows are too few for this budget: noise that hides one of them outweighs all of them "

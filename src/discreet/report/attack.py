@@ -8,8 +8,13 @@ Oh and Viswanath 2015). These functions evaluate that bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from discreet.accounting import Guarantee
 from discreet.checks import between, nonnegative
+
+_POINTS = 24
+"""How many points of the curve of an event are looked at."""
 
 
 def odds_factor(epsilon: float) -> float:
@@ -46,3 +51,37 @@ def best_guess(epsilon: float, delta: float) -> float:
     # exp(e) / (1 + exp(e)), written so that it cannot overflow.
     share = 1 / (1 + math.exp(-nonnegative("epsilon", epsilon)))
     return share + (1 - share) * delta
+
+
+def detection_curve(guarantee: Guarantee, rates: Sequence[float]) -> list[float]:
+    """Return the largest share of rows a test finds at each share of false alarms.
+
+    Every point (epsilon, delta) that the noise has bounds the test, so the least of
+    these bounds holds: it lies below the one of the stated point alone. Of an ex-post
+    guarantee it is what the reserve allows, which was fixed in advance.
+
+    >>> from discreet.accounting import Gaussian
+    >>> promise = Guarantee(epsilon=1.0, delta=1e-6, neighbours="zero-out",
+    ...                     event=Gaussian(4.2246789), theorem="t")
+    >>> found = detection_curve(promise, [0.01])[0]
+    >>> round(detection_rate(1.0, 1e-6, 0.01), 4), round(found, 4)
+    (0.0272, 0.0183)
+    """
+    stated = guarantee.reserved or (guarantee.epsilon, guarantee.delta)
+    most = min(1.2 * stated[0], 700.0)
+    # Points are denser near 0, where they bound tests with many false alarms.
+    sizes = [most * (k / _POINTS) ** 2 for k in range(_POINTS + 1)]
+    points = [stated, *((e, guarantee.event.delta(e)) for e in sizes)]
+    held = [(e, d) for e, d in points if d < 1]
+    return [min((detection_rate(e, d, rate) for e, d in held), default=1.0) for rate in rates]
+
+
+def surest(prior: float, epsilon: float) -> float:
+    """Return how sure of something one can become who was so sure of it before.
+
+    >>> round(surest(0.01, 1.0), 4), surest(0.5, 0.0)
+    (0.0267, 0.5)
+    """
+    prior = between("prior", prior, 0, 1)
+    # Bayes' rule: the odds grow at most by exp(epsilon).
+    return prior / (prior + (1 - prior) * math.exp(-min(nonnegative("epsilon", epsilon), 700.0)))

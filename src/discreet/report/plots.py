@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from discreet.accounting import Guarantee
 from discreet.errors import InvalidParameter
 from discreet.looks.colours import BLUE, QUIET, SOFT
 from discreet.looks.pictures import new_figure, save, style
+from discreet.report.attack import detection_curve
 
 
 @style()
@@ -20,8 +22,9 @@ def accuracy_plot(
     guessing: float,
     title: str,
     subtitle: str = "",
+    names: tuple[str, str, str] = ("not private", "always the larger class", "accuracy"),
 ) -> None:
-    """Draw test accuracy against epsilon and write it to ``path``.
+    """Draw test accuracy, or another score, against epsilon and write it to ``path``.
 
     Accuracy is a function of data. Draw it for public data only, or pay for it.
 
@@ -37,6 +40,8 @@ def accuracy_plot(
         Accuracy of the non-private model and of always naming the largest class.
     title, subtitle
         What is shown.
+    names
+        How baseline, guessing and score are called.
 
     Examples
     --------
@@ -73,18 +78,54 @@ def accuracy_plot(
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     # The lines carry their names, so no legend has to be matched by colour.
     left, right = axes.get_xlim()
-    axes.text(left * 1.05, baseline, f"not private: {baseline:.1%}", color=SOFT, va="bottom")
-    axes.text(
-        right / 1.05, guessing, "always the larger class", color=QUIET, va="bottom", ha="right"
-    )
+    axes.text(left * 1.05, baseline, f"{names[0]}: {baseline:.1%}", color=SOFT, va="bottom")
+    axes.text(right / 1.05, guessing, names[1], color=QUIET, va="bottom", ha="right")
     axes.annotate(
         f"private: median and\nspread of {len(ranked[0])} fits",
         (x[-1], ranked[-1][0]), xytext=(0, -10), textcoords="offset points",
         color=BLUE, ha="right", va="top", fontweight="bold",
     )  # fmt: skip
     axes.set_xlabel("epsilon  (smaller is more private)")
-    axes.set_ylabel("accuracy on test rows")
+    axes.set_ylabel(f"{names[2]} on test rows")
     axes.grid(visible=False, axis="x")
     axes.set_title(title, pad=24)
     axes.text(0, 1.03, subtitle, transform=axes.transAxes, fontsize=9, color=SOFT)
+    save(figure, path)
+
+
+@style()
+def attack_plot(path: str | Path, promises: Mapping[str, Guarantee]) -> None:
+    """Draw what an attacker can gain at most, for several guarantees.
+
+    Parameters
+    ----------
+    path
+        File to write; its ending gives the format.
+    promises
+        Guarantees by the names that the picture has for them, at most six.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet.accounting import Pure
+    >>> promise = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
+    ...                     theorem="t")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     attack_plot(Path(folder) / "attack.svg", {"epsilon 1": promise})
+    """
+    rates = [k / 400 for k in range(1, 400)]
+    figure = new_figure(5.6, 4.6)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color=QUIET, lw=1.2, ls=":", marker="")
+    axes.text(0.62, 0.56, "guessing", color=QUIET, rotation=40)
+    for name, promise in promises.items():
+        axes.plot([0, *rates, 1], [0, *detection_curve(promise, rates), 1], marker="", label=name)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.005)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("false alarms")
+    axes.set_ylabel("rows found out as members, at most")
+    axes.set_title("What an attacker can gain")
+    axes.legend(loc="lower right")
     save(figure, path)

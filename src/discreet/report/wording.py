@@ -10,54 +10,127 @@ from discreet.accounting.theorems import in_words
 from discreet.bounds import NEIGHBOURS
 from discreet.files.plain_text import printable
 
-_WIDTH = 88
+_WIDTH, _NAMES = 88, 18
 _LISTED = 12
+
+_SAID_OF = {
+    "description": "Description",
+    "intended_use": "Intended use",
+    "region": "Region",
+    "sector": "Sector",
+    "curators": "Published by",
+    "tuning": "Settings chosen",
+    "actors": "Who sees what",
+    "justification": "Reasons",
+    "sources": "Sources",
+    "notes": "Notes",
+    "license": "Licence",
+    "authors": "Written by",
+    "date": "Date",
+}
+"""How a card calls what you said about a model."""
 
 
 def render(card: Mapping[str, Any]) -> str:
     """Return the text of a card made by :func:`card_dict`."""
-    promise, model = card["guarantee"], card.get("model")
-    secure = promise["secure"]
-    scope = f"per {promise['unit']}, {promise['neighbours']} neighbours"
-    head = [("Guarantee", f"{_budget(promise)} {scope}")]
-    if promise["reserved"] is not None:
-        # The reserve comes first: it is what was promised before the data was read.
-        reserve = _budget(dict(zip(("epsilon", "delta"), promise["reserved"], strict=True)))
-        head = [("Reserved", f"{reserve} {scope}"), ("Spent", f"{_budget(promise)} (ex-post)")]
-    if model:
-        head.insert(0, ("Model", _title(model)))
-    head.append(("Noise from", "operating-system entropy" if secure else "A SEED: NOT PRIVATE"))
-    if "date" in card:
-        head.append(("Date", card["date"]))
-    head.append(("Made by", card["library"]))
     lines = ["PRIVACY CARD", "=" * 12, ""]
-    lines += [f"{name:<13}{printable(str(value))}" for name, value in head]
-    if not secure:
-        lines += _section(
-            "WARNING",
-            ["The noise came from a seed. Anyone who knows or guesses the seed can remove it, "
-             "so nothing below holds for this release. Use it for tests only."],
-        )  # fmt: skip
-    if card.get("cautions"):
-        lines += _section("CAUTION", card["cautions"])
-    lines += _section("What is promised", _promise(card))
-    lines += _section("What an attacker can learn about one row", _attacker(card))
-    lines += _section("Under other neighbour relations", _relations(card))
-    lines += _section(
-        "Why it holds",
-        [
-            *(f"Proof: {words}." for words in in_words(promise["theorem"])),
-            *(f"Assumes: {a}." for a in promise["assumptions"]),
-        ],
-    )
-    declared = _declared(card)
-    if declared:
-        lines += _section("Declared as public before the data was read", declared)
-    lines += _section("What is NOT protected", card["not_protected"])
+    for name, value in headline(card):
+        lines += _wrapped(f"{name:<{_NAMES}}{value}", " " * _NAMES)
+    for title, items in paragraphs(card):
+        lines += _section(title, items)
     return "\n".join(lines) + "\n"
 
 
-def _budget(promise: Mapping[str, Any]) -> str:
+def headline(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the facts that open a card, as names and values."""
+    promise, about = card["guarantee"], card.get("about", {})
+    scope = f"per {promise['unit']}, {promise['neighbours']} neighbours"
+    head = [("Name", about["name"])] if "name" in about else []
+    if "model" in card:
+        head.append(("Model", _title(card["model"])))
+    if promise["reserved"] is None:
+        head.append(("Guarantee", f"{budget(promise)} {scope}"))
+    else:
+        # The reserve comes first: it is what was promised before the data was read.
+        reserve = budget(dict(zip(("epsilon", "delta"), promise["reserved"], strict=True)))
+        head += [("Reserved", f"{reserve} {scope}"), ("Spent", f"{budget(promise)} (ex-post)")]
+    seeded = "A SEED: NOT PRIVATE"
+    head.append(("Noise from", "operating-system entropy" if promise["secure"] else seeded))
+    if "noise_multiplier" in card:
+        head.append(("Noise multiplier", ", ".join(f"{m:.6g}" for m in card["noise_multiplier"])))
+    if "dataset" in about:
+        head.append(("Data", about["dataset"]))
+    if "rows" in card:
+        secret = promise["neighbours"] == "add-remove"
+        head.append(("Rows", f"{card['rows']:,} ({'declared' if secret else 'public'})"))
+    for key, name in _SAID_OF.items():
+        if key in about:
+            said = about[key]
+            head.append((name, ", ".join(said) if isinstance(said, list) else said))
+    if "file" in card:
+        head.append(("File", f"{card['file']['name']}, SHA-256 {card['file']['sha256']}"))
+    head.append(("Made by", card["library"]))
+    return head
+
+
+def paragraphs(card: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return the sections of a card: a title and sentences each."""
+    promise = card["guarantee"]
+    found: list[tuple[str, list[str]]] = []
+    if warned := warnings(card):
+        found.append(("WARNING", warned))
+    if card.get("cautions"):
+        found.append(("CAUTION", list(card["cautions"])))
+    found += [
+        ("What is promised", _promise(card)),
+        (f"What an attacker can learn about one {promise['unit']}", _attacker(card)),
+        ("Under other neighbour relations", _relations(card)),
+    ]
+    if "ledger" in card:
+        found.append(("What was spent in all", spent(card["ledger"])))
+    why = [f"Proof: {words}." for words in in_words(promise["theorem"])]
+    why += [f"Assumes: {a}." for a in promise["assumptions"]]
+    why += [
+        f"The {part['part']} ({part['name']}) is not part of discreet. It was made by "
+        f"{part['made_by']}, who answer for its proof."
+        for part in card.get("made_by_others", ())
+    ]
+    found.append(("Why it holds", why))
+    if declared := _declared(card):
+        found.append(("Declared as public before the data was read", declared))
+    found.append(("What is NOT protected", list(card["not_protected"])))
+    return found
+
+
+def warnings(card: Mapping[str, Any]) -> list[str]:
+    """Return what must be read before anything else on a card."""
+    if card["guarantee"]["secure"]:
+        return []
+    return [
+        "The noise came from a seed. Anyone who knows or guesses the seed can remove it, so "
+        "nothing below holds for this release. Use it for tests only."
+    ]
+
+
+def spent(account: Mapping[str, Any]) -> list[str]:
+    """Say what was spent from a ledger."""
+    count = account["releases"]
+    text = [
+        f"The ledger of {', '.join(account['dataset'])} allows {budget(account['cap'])} per "
+        f"{account['unit']} in all ({account['neighbours']} neighbours), whatever was chosen after "
+        "results were seen.",
+        f"{count} release{'s' * (count != 1)} spent {100 * account['share_spent']:.3g}% of it.",
+    ]
+    if not account["charged_here"]:
+        text.append(
+            "No release in this ledger has the guarantee of this model: it was not charged here."
+        )
+    text.append(f"Head of its chain of entries: {account['head']}.")
+    return text
+
+
+def budget(promise: Mapping[str, Any]) -> str:
+    """Return epsilon and delta in words."""
     return f"epsilon = {promise['epsilon']:.6g}, delta = {promise['delta']:.3g}"
 
 
@@ -138,29 +211,37 @@ def _attacker(card: Mapping[str, Any]) -> list[str]:
 def _relations(card: Mapping[str, Any]) -> list[str]:
     found = []
     for relation, claim in card["under"].items():
-        said = "nothing is claimed" if claim is None else _budget(claim)
+        said = "nothing is claimed" if claim is None else budget(claim)
         if claim is None and relation == "add-remove":
             said += "; the number of rows was treated as public"
         found.append(f"{relation} ({NEIGHBOURS[relation]}): {said}.")
     return found
 
 
-def _declared(card: Mapping[str, Any]) -> list[str]:
+def columns(card: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return what was declared about each column, and what else was declared."""
     if "schema" in card:
-        columns = card["schema"].get("columns", {})
-        lines = [f"column {name}: {_column(facts)}" for name, facts in columns.items()]
+        held = card["schema"].get("columns", {})
+        rows = [(str(name), _column(facts)) for name, facts in held.items()]
         rest = {k: v for k, v in card["schema"].items() if k != "columns"}
-        return _shortened(lines) + [f"{name}: {value}" for name, value in rest.items()]
+        return rows, [(name, str(value)) for name, value in rest.items()]
     model = card.get("model", {})
     bounds = dict(model.get("bounds", {}))
     ranges = bounds.pop("features", None)
-    lines = []
+    rows = []
     if ranges is not None and isinstance(ranges[0], int | float):
-        lines = [f"every feature: {ranges[0]:g} to {ranges[1]:g}"]
+        rows = [("every feature", f"{ranges[0]:g} to {ranges[1]:g}")]
     elif ranges is not None:
         names = model.get("feature_names", [f"feature {j}" for j in range(len(ranges))])
-        lines = [f"{n}: {r[0]:g} to {r[1]:g}" for n, r in zip(names, ranges, strict=True)]
-    return _shortened(lines) + [f"{name}: {_plain(value)}" for name, value in bounds.items()]
+        rows = [(n, f"{r[0]:g} to {r[1]:g}") for n, r in zip(names, ranges, strict=True)]
+    return rows, [(name, _plain(value)) for name, value in bounds.items()]
+
+
+def _declared(card: Mapping[str, Any]) -> list[str]:
+    rows, rest = columns(card)
+    word = "column " if "schema" in card else ""
+    lines = [f"{word}{name}: {said}" for name, said in rows]
+    return _shortened(lines) + [f"{name}: {said}" for name, said in rest]
 
 
 def _ends(pair: Any) -> str:
@@ -174,6 +255,7 @@ _SAID: dict[str, Any] = {
     "boolean": lambda given: "yes or no" if given is True else " or ".join(given),
     "ordinal": lambda given: "a level of " + _plain(given),
     "date": lambda given: "a date from " + _ends(given),
+    "group": lambda _: "whom a row belongs to; no feature",
     "duration": lambda given: "a duration of " + _ends(given),
 }
 """What a kind of column declares, by its key in a schema."""
@@ -211,13 +293,11 @@ def _times(factor: float | None) -> str:
 def _section(title: str, items: Iterable[str]) -> list[str]:
     lines = ["", title, "-" * len(title)]
     for item in items:
-        # Names of columns may come from a file of another, and a card is shown in terminals.
-        # Paths of pages have hyphens and stay in one piece.
-        lines += textwrap.wrap(
-            printable(item),
-            _WIDTH,
-            initial_indent="- ",
-            subsequent_indent="  ",
-            break_on_hyphens=False,
-        )
+        lines += _wrapped(f"- {item}", "  ")
     return lines
+
+
+def _wrapped(words: str, indent: str) -> list[str]:
+    # Names of columns may come from a file of another, and a card is shown in terminals.
+    # Paths of pages have hyphens and stay in one piece.
+    return textwrap.wrap(printable(words), _WIDTH, subsequent_indent=indent, break_on_hyphens=False)

@@ -8,6 +8,7 @@ from discreet.schema.dates import Date
 from discreet.schema.declaration import Encoded, Schema
 from discreet.schema.duration import Duration
 from discreet.schema.ordinal import Ordinal
+from discreet.schema.person import Person
 from discreet.schema.ranges import Range
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Duration",
     "Encoded",
     "Ordinal",
+    "Person",
     "Range",
     "Schema",
 ]

@@ -22,12 +22,18 @@ from discreet.schema.dates import Date
 from discreet.schema.duration import Duration
 from discreet.schema.frames import read_columns
 from discreet.schema.ordinal import Ordinal
+from discreet.schema.person import Person
 from discreet.schema.ranges import Range
 
 KINDS: dict[str, Any] = {
-    kind.key: kind for kind in (Range, Categories, Codes, Boolean, Ordinal, Date, Duration)
+    kind.key: kind for kind in (Range, Categories, Codes, Boolean, Ordinal, Date, Duration, Person)
 }
 """Every kind of column, by the key that declares it."""
+
+_UNPREDICTED = {
+    "date": "a date, which cannot be predicted. Declare a number of days as a range instead.",
+    "group": "whom a row belongs to, which cannot be predicted.",
+}
 
 KEYS = ("neighbours", "missing", "row_norm", "n_rows")
 
@@ -117,6 +123,11 @@ class Schema:
         }
         for name, value in held.items():
             object.__setattr__(self, name, value)
+        if sum(isinstance(column, Person) for column in self.columns.values()) > 1:
+            raise InvalidParameter(
+                "Two columns say whom a row belongs to. Leave one out: what is protected is one "
+                "group, by one column."
+            )
         names = [name for part in self._features(None).values() for name in part]
         if len(set(names)) < len(names):
             raise InvalidParameter(
@@ -210,16 +221,23 @@ class Schema:
         return self.columns[name]
 
     def features(self, target: str | None = None) -> dict[str, Column]:
-        """Return every column but the target."""
+        """Return every column but the target and the one that says whom a row belongs to."""
         if target is not None:
             self.column(target)
-        found = {name: c for name, c in self.columns.items() if name != target}
+        others = (target, None if self.group is None else self.group[0])
+        found = {name: c for name, c in self.columns.items() if name not in others}
         if not found:
             raise InvalidParameter(
                 "The schema declares no column besides the target. Add the features under "
                 "[columns]."
             )
         return found
+
+    @property
+    def group(self) -> tuple[str, Person] | None:
+        """The column that says whom a row belongs to, by its name; None if there is none."""
+        found = [(name, c) for name, c in self.columns.items() if isinstance(c, Person)]
+        return found[0] if found else None
 
     def _features(self, target: str | None) -> dict[str, dict[str, Interval]]:
         return {
@@ -249,8 +267,7 @@ class Schema:
         label = None if target is None else self.column(target)
         if label is not None and label.label is None and label.classes is None:
             raise InvalidParameter(
-                f"Column {target!r} is declared as a date, which cannot be predicted. Declare a "
-                "number of days as a range instead.",
+                f"Column {target!r} is declared as {_UNPREDICTED[label.key]}",
                 parameter="target",
             )
         return Bounds(
@@ -291,6 +308,18 @@ class Schema:
         y = self.labels(cells[target], target) if labelled and target is not None else None
         return Encoded(np.hstack(parts), y)
 
+    def identifiers(self, table: Any) -> Any:
+        """Return whom the rows of a table belong to; None if no column says so.
+
+        >>> schema = Schema({"age": Range(0, 100), "person": Person(rows=2)})
+        >>> schema.identifiers({"age": [1, 2], "person": [7, None]})
+        ['7', None]
+        """
+        if self.group is None:
+            return None
+        name, column = self.group
+        return column.identifiers(read_columns(table, [name])[name])
+
     def labels(self, cells: Any, target: str) -> Any:
         """Return cells as labels; NaN or None where one is missing and nothing stands for it."""
         column = self.column(target)
@@ -305,7 +334,9 @@ class Schema:
         values[~usable] = np.nan if values.dtype.kind == "f" else None
         return values
 
-    def encode_blocks(self, blocks: Iterable[Any], target: str | None) -> Encoded:
+    def encode_blocks(
+        self, blocks: Iterable[Any], target: str | None, groups: list[Any] | None = None
+    ) -> Encoded:
         """Return the encoded rows and labels of tables that follow each other.
 
         Only the encoded rows are held, not the text they were read from.
@@ -316,8 +347,14 @@ class Schema:
             Tables, as :meth:`encode` takes them.
         target
             Column to predict, None if there is none.
+        groups
+            A list that takes whom the rows belong to, if a column says so.
         """
-        parts = [self.encode(block, target, labelled=True) for block in blocks]
+        parts = []
+        for block in blocks:
+            parts.append(self.encode(block, target, labelled=True))
+            if groups is not None:
+                groups.extend(self.identifiers(block) or ())
         if not parts:
             raise InvalidData("There is no row to read.")
         if len(parts) == 1:
@@ -383,7 +420,7 @@ def _column(name: str, facts: Any) -> Column:
         raise InvalidParameter(
             f"Column {name!r} needs one of: range = [low, high], categories = [...], boolean = "
             "true, ordinal = [...], codes = [first, last], date = [first, last], duration = [low, "
-            "high]."
+            "high], group = true."
         )
     kind = KINDS[found[0]]
     for key in facts:

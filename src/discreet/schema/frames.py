@@ -7,7 +7,7 @@ libraries is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ def column_names(table: Any) -> list[str] | None:
         return list(table)
     if isinstance(table, np.ndarray):
         return None if table.dtype.names is None else list(table.dtype.names)
+    if hasattr(table, "collect"):  # lazy, and dear to ask
+        return None
     for holder in (table, getattr(table, "schema", None)):  # of Arrow: tables, batches
         names = getattr(holder, "column_names", None) or getattr(holder, "names", None)
         if names is not None and hasattr(table, "column"):
@@ -52,7 +54,8 @@ def read_columns(table: Any, names: list[str]) -> dict[str, Any]:
     if found is None:
         raise InvalidData(
             "A schema names its columns, and this table has no names. Pass a data frame of pandas "
-            "or polars, an Arrow table, or a mapping of columns, e.g. {'age': [41, 50]}."
+            "or polars, an Arrow table, or a mapping of columns, e.g. {'age': [41, 50]}; make one "
+            "of a lazy frame by .collect(), and of a list of records by pandas.DataFrame(...)."
         )
     for name in names:
         if found.count(name) != 1:
@@ -78,6 +81,8 @@ def cells_of(column: Any) -> Any:
     >>> cells_of(np.array(["a", "b"]))
     ['a', 'b']
     """
+    if isinstance(column, np.ma.MaskedArray):
+        return np.ma.filled(column.astype(object), None).ravel().tolist()
     if isinstance(column, np.ndarray):
         return column.ravel() if column.dtype.kind in "biufmM" else column.ravel().tolist()
     if hasattr(column, "to_pylist"):  # Arrow
@@ -89,6 +94,27 @@ def cells_of(column: Any) -> Any:
     kind = getattr(getattr(column, "dtype", None), "kind", None)
     if kind in ("b", "i", "u", "f", "m", "M") and isinstance(column.dtype, np.dtype):
         return column.to_numpy()  # pandas, of a type without missing values or with NaN
+    if type(getattr(column, "dtype", None)).__name__ == "PeriodDtype":
+        return column.dt.to_timestamp().to_numpy()  # the first moment of each
     if hasattr(column, "to_list"):
         return column.to_list()
+    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+        raise InvalidData(
+            "A column of this table is a single cell. Pass lists of cells, also for one row, e.g. "
+            "{'age': [41]}."
+        )
     return list(column)
+
+
+def only_column(labels: Any) -> Any:
+    """Return the one column of a table of labels; what is no table is returned as it is.
+
+    >>> only_column({"rich": ["no", "yes"]})
+    ['no', 'yes']
+    """
+    names = column_names(labels)
+    if names is None:
+        return labels
+    if len(names) != 1:
+        raise InvalidData("y must be one column of labels, and this is a table of several.")
+    return _column(labels, names[0])

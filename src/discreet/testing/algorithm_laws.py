@@ -17,8 +17,8 @@ import numpy as np
 
 from discreet.accounting import Budget, Guarantee
 from discreet.bounds import Bounds, Neighbours
-from discreet.data import ArraySource
-from discreet.errors import DiscreetError, Incompatible, InvalidParameter
+from discreet.data import GROUP_RULES, ArraySource, Grouping
+from discreet.errors import DiscreetError, Incompatible, InvalidData, InvalidParameter
 from discreet.losses import Logistic, Squared
 from discreet.noise import Seeded, System
 from discreet.problem import Algorithm, Plan, Problem
@@ -214,6 +214,27 @@ def run_warns_of_no_row(case: Case) -> None:
                 raise AssertionError("a run warns of no row") from warning
 
 
+def groups_are_protected_or_refused(case: Case) -> None:
+    """A plan for groups of rows takes more noise and says what it protects, or there is none."""
+    codes = np.arange(case.data.n_rows) % 40
+    for rule in GROUP_RULES:
+        problem = replace(case.problem, grouping=Grouping(4, rule))  # type: ignore[arg-type]
+        try:
+            plan = case.algorithm.plan(problem, Budget(1.0, case.delta))
+        except Incompatible:
+            continue
+        hold(plan.guarantee.unit == "group", "a plan for groups says that it protects them")
+        hold(burden(plan) > burden(case.made), "hiding a group takes more noise than hiding a row")
+        source = ArraySource(case.data.array, case.labels(case.data.array), groups=codes)
+        release = plan.run(source, Seeded(1))
+        hold(release.guarantee.unit == "group", "a release for groups says that it protects them")
+        try:
+            plan.run(case.data, Seeded(1))
+        except InvalidData:
+            continue
+        raise AssertionError("rows without groups are refused where groups are protected")
+
+
 ALGORITHM_LAWS: tuple[Law, ...] = (
     needs_are_declared,
     plan_needs_no_data,
@@ -225,6 +246,7 @@ ALGORITHM_LAWS: tuple[Law, ...] = (
     seed_repeats_a_run,
     protection_is_a_burden,
     run_warns_of_no_row,
+    groups_are_protected_or_refused,
 )
 """Every law of an algorithm."""
 

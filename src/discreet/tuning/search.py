@@ -196,6 +196,11 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     def _score(self, budget: Budget) -> EvaluationPlan:
         """Return the plan of a private score at some budget."""
         bounds, relation = self.estimator._given_bounds(), self.estimator.neighbours
+        if hasattr(self.estimator, "_grouping") and self.estimator._grouping() is not None:
+            raise Incompatible(
+                "A search holds out single rows, and rows of one group would stand on both sides. "
+                "Leave rows_per_group out, or fit without a search."
+            )
         common: dict[str, Any] = {
             "budget": budget,
             "metrics": (self._metric(),),

@@ -40,14 +40,14 @@ def rounded_rows(problem: Problem) -> int:
     1048576
     """
     assert problem.n_rows is not None
-    if problem.neighbours == "add-remove":
+    if problem.size_is_declared:
         return max(MOST_ROWS, 2 * problem.n_rows)
     return problem.n_rows
 
 
 def assumptions(problem: Problem) -> tuple[str, ...]:
     """Return what the guarantee of a run assumes beside the usual."""
-    if problem.neighbours != "add-remove":
+    if not problem.size_is_declared:
         return ()
     return (f"the data has at most {rounded_rows(problem)} rows (for the rounding of sums)",)
 

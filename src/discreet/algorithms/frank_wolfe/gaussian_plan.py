@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from discreet.algorithms.frank_wolfe.common import (
     iterate,
     rounded_rows,
 )
-from discreet.bounds import Array, rows_apart
+from discreet.bounds import Array
 from discreet.data import Source, block_rows, gamma
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
@@ -28,6 +28,8 @@ from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 @dataclass(frozen=True)
 class GaussianFrankWolfePlan(CalibratedPlan):
     """A calibrated run over any bounded set, with Gaussian noise on gradients."""
+
+    per_group: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget
@@ -42,7 +44,7 @@ class GaussianFrankWolfePlan(CalibratedPlan):
         # privacy: sums are rounded, and so is the margin of a row that moved to another position.
         margin = terms.smoothness * self.problem.constraint.radius(dim) * gamma(dim + 8)
         rounding = 2.0 * rows * (terms.lipschitz * gamma(block + 32) + margin)
-        return MARGIN * (rows_apart(self.problem.neighbours) * terms.lipschitz + rounding)
+        return MARGIN * (self.problem.apart * terms.lipschitz + rounding)
 
     @cached_property
     def _multiplier(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from discreet.algorithms.frank_wolfe.sparse_steps import (
     term_grid,
 )
 from discreet.algorithms.frank_wolfe.vertices import CrossPolytope, Vertices
-from discreet.bounds import Array, rows_apart
+from discreet.bounds import Array
 from discreet.data import Rows, Source, block_rows, gamma
 from discreet.errors import MissingBound
 from discreet.mechanisms.bounded_range import per_round, rho_of
@@ -41,6 +41,8 @@ MOST_ROUNDING = 2.0**-6
 @dataclass(frozen=True)
 class FrankWolfePlan(CalibratedPlan):
     """A calibrated run over the vertices of a polytope."""
+
+    per_group: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget
@@ -86,7 +88,7 @@ class FrankWolfePlan(CalibratedPlan):
     def range(self) -> float:
         """How differently one row moves the scores of two vertices, in real arithmetic."""
         spread = self.vertices.spread(self.peak, self.problem.row_norm)
-        return rows_apart(self.problem.neighbours) * self.weight * spread
+        return self.problem.apart * self.weight * spread
 
     @cached_property
     def curvature(self) -> float:
@@ -102,7 +104,9 @@ class FrankWolfePlan(CalibratedPlan):
     @cached_property
     def fast(self) -> str | None:
         """Which fast kernel serves sparse rows: ``"squared"``, ``"stale"`` or None."""
-        if self.pure or not isinstance(self.vertices, CrossPolytope):
+        # privacy: the fast kernels pay for the rounding of one row's terms, not of a group's.
+        grouped = self.problem.grouping is not None
+        if self.pure or grouped or not isinstance(self.vertices, CrossPolytope):
             return None
         rows = rounded_rows(self.problem)
         if self.problem.loss.quadratic:

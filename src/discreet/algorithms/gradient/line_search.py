@@ -100,7 +100,7 @@ class LineSearch:
     @property
     def shifting(self) -> bool:
         """Whether the positions of rows may differ between neighbours."""
-        return self.sampler.shifting or self.problem.neighbours == "add-remove"
+        return self.sampler.shifting or self.problem.size_is_declared
 
     @property
     def event(self) -> Event:
@@ -117,6 +117,7 @@ class LineSearch:
             n_features=1,
             n_rows=problem.n_rows,
             neighbours=problem.neighbours,
+            grouping=problem.grouping,
         )
         rows = most_rows(problem)
         return GradientNoise.gaussian(
@@ -145,7 +146,8 @@ class LineSearch:
             values, at = estimate.line(along, signs), np.array([estimate.at])
             # privacy: the norm of a row of one number is that number's size, exactly.
             labels = estimate.loss.attach(signs, np.abs(values))
-            line, seen = Rows(values[:, None], labels, rows.weight), 0.0
+            line = Rows(values[:, None], labels, rows.weight, None, rows.share, rows.groups)
+            seen = 0.0
             with ClippedSums(line, estimate.loss, shifting=self.shifting, work=0.0) as sums:
                 for _ in range(count):
                     index = self.sampler.draw(line, random)

@@ -37,13 +37,13 @@ from scipy.special import gammaln, logsumexp
 
 from discreet.accounting import Budget, Event, Guarantee, gaussian_multiplier
 from discreet.algorithms.gradient.step_rules import affordable
-from discreet.bounds import Array, rows_apart
+from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.data import Source
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.mechanisms.batches import FullBatch
-from discreet.mechanisms.gradient_noise import GradientNoise
+from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
@@ -185,6 +185,8 @@ class MirrorDescent:
 class MirrorDescentPlan(CalibratedPlan):
     """A calibrated run of noisy mirror descent."""
 
+    per_group: ClassVar[bool] = True
+
     problem: Problem
     budget: Budget
     config: MirrorDescent
@@ -235,9 +237,7 @@ class MirrorDescentPlan(CalibratedPlan):
         if self.config.steps is not None:
             return self.config.steps
         p = self.problem.dimension
-        unit = rows_apart(self.problem.neighbours) * gaussian_multiplier(
-            self.budget.epsilon, self.budget.delta
-        )
+        unit = self.problem.apart * gaussian_multiplier(self.budget.epsilon, self.budget.delta)
         spread = (unit * self.problem.terms.lipschitz) ** 2 * self.geometry.noise(p)
         wanted = self._slope**2 / spread
         if self.smooth:
@@ -249,7 +249,11 @@ class MirrorDescentPlan(CalibratedPlan):
         """The noise of a step."""
         z = FullBatch().multiplier(self.budget, self.steps, self.problem.neighbours)
         return GradientNoise.gaussian(
-            self.problem.terms.lipschitz, z, self.problem, n_rows=self._n, shifting=False
+            self.problem.terms.lipschitz,
+            z,
+            self.problem,
+            n_rows=most_rows(self.problem),
+            shifting=self.problem.size_is_declared,
         )
 
     @cached_property
@@ -267,7 +271,7 @@ class MirrorDescentPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.event, "mirror-descent")
+        return promise(self, self.event, "mirror-descent", *size_assumed(self.problem))
 
     @cached_property
     def _noise_square(self) -> float:
@@ -317,7 +321,8 @@ class MirrorDescentPlan(CalibratedPlan):
         size = self.step * self.geometry.scale()
         dual, total = np.zeros(problem.shape), np.zeros(problem.shape)
         drawn = self.noise.stream(problem.shape, random)
-        with ClippedSums(problem.bound(source, narrow=True), problem.loss) as sums:
+        rows, shifting = problem.bound(source, narrow=True), problem.size_is_declared
+        with ClippedSums(rows, problem.loss, shifting=shifting) as sums:
             for _ in range(self.steps):
                 w = self.geometry.point(dual)
                 dual = dual - size * self.noise.cover(sums.full(w, clip), next(drawn))

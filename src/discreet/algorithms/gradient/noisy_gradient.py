@@ -30,7 +30,7 @@ from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussi
 from discreet.algorithms.gradient.averages import OUTPUTS
 from discreet.algorithms.gradient.hidden_state import HiddenState
 from discreet.algorithms.gradient.line_search import LineSearch, check_line_search
-from discreet.algorithms.gradient.path import walk
+from discreet.algorithms.gradient.path import descend
 from discreet.algorithms.gradient.settings import RULES, GradientSetting
 from discreet.algorithms.gradient.step_rules import Facts, batch_rate
 from discreet.bounds import Array
@@ -150,6 +150,7 @@ class NoisyGradient:
                 "add-remove neighbours. Pass n_rows=..., a declared size."
             )
         check_line_search(self, problem, budget)
+        self._check_groups(problem)
         if self.sampler == "auto":
             return self._sampled(problem, budget, problem.n_rows)
         sampler = sampler_for(self.sampler, self.batch, self.cap, problem.n_rows)
@@ -159,6 +160,21 @@ class NoisyGradient:
                 "delta, or leave sampler and adaptive_clip out."
             )
         return NoisyGradientPlan(problem, budget, self, sampler)
+
+    def _check_groups(self, problem: Problem) -> None:
+        """Refuse what is proved for single rows only."""
+        only = {
+            "hidden_state": self.hidden_state,
+            "adaptive_clip": self.adaptive_clip,
+            "cap": self.cap is not None,
+            "sampler='fixed-size'": self.sampler == "fixed-size",
+        }
+        found = [name for name, given in only.items() if given]
+        if problem.grouping is not None and found:
+            raise Incompatible(
+                f"{found[0]} is proved for single rows, not for groups of them. Leave it out; "
+                "Poisson batches draw whole groups."
+            )
 
     def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> NoisyGradientPlan:
         """Calibrate a run that takes all rows or batches, by the work it is."""
@@ -175,6 +191,8 @@ class NoisyGradient:
 @dataclass(frozen=True)
 class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     """A calibrated run of noisy gradient descent."""
+
+    per_group: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.hidden  # what it refuses is said first
@@ -331,7 +349,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         assert self.problem.n_rows is not None
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
         with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
-            weights = walk(self, rows, sums, random)
+            weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)
         weights = self.problem.constraint.project(weights)

@@ -29,7 +29,7 @@ from discreet.checks import integer, one_of, positive
 from discreet.data import Rows, Source
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
-from discreet.mechanisms.gradient_noise import GradientNoise
+from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.mechanisms.hessian_noise import HessianNoise, one_row, rounding
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
@@ -99,6 +99,10 @@ class NoisyNewton:
             positive("floor", self.floor)
         if budget.delta == 0 or problem.neighbours == "add-remove" or problem.n_rows is None:
             raise Incompatible("noisy-newton needs delta > 0 and a public number of rows.")
+        if problem.grouping is not None and self.variant != "hessian":
+            raise Incompatible(
+                "With groups of rows noisy-newton takes variant='hessian' alone. Leave variant out."
+            )
         if not (problem.terms.scalar and math.isfinite(problem.terms.smoothness)):
             raise Incompatible("noisy-newton needs a smooth loss of one output.")
         if problem.regularizer.value(np.ones(problem.shape)) != 0:
@@ -110,6 +114,8 @@ class NoisyNewton:
 class NoisyNewtonPlan(CalibratedPlan):
     """A calibrated run of noisy Newton steps."""
 
+    per_group: ClassVar[bool] = True
+
     problem: Problem
     budget: Budget
     config: NoisyNewton
@@ -120,6 +126,10 @@ class NoisyNewtonPlan(CalibratedPlan):
         one = gaussian_multiplier(self.budget.epsilon, self.budget.delta)
         return one * math.sqrt(2 * self.config.steps) * (1 + 2.0**-50)
 
+    @property
+    def _shifting(self) -> bool:
+        return self.problem.size_is_declared
+
     @cached_property
     def noise(self) -> GradientNoise:
         """The noise of a gradient."""
@@ -127,7 +137,7 @@ class NoisyNewtonPlan(CalibratedPlan):
         z = rows_apart(self.problem.neighbours) * self._multiplier
         clip = self.problem.terms.lipschitz
         return GradientNoise.gaussian(
-            clip, z, self.problem, n_rows=self.problem.n_rows, shifting=False
+            clip, z, self.problem, n_rows=most_rows(self.problem), shifting=self._shifting
         )
 
     @cached_property
@@ -139,7 +149,10 @@ class NoisyNewtonPlan(CalibratedPlan):
     def matrix_noise(self) -> HessianNoise:
         """The noise of a Hessian."""
         assert self.problem.n_rows is not None
-        return HessianNoise.gaussian(self.problem, self._multiplier, n_rows=self.problem.n_rows)
+        rows = most_rows(self.problem)
+        return HessianNoise.gaussian(
+            self.problem, self._multiplier, n_rows=rows, shifting=self._shifting
+        )
 
     @cached_property
     def floor(self) -> float:
@@ -169,7 +182,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.event, "noisy-newton")
+        return promise(self, self.event, "noisy-newton", *size_assumed(self.problem))
 
     @property
     def expected_excess(self) -> float:
@@ -196,7 +209,7 @@ class NoisyNewtonPlan(CalibratedPlan):
         inside = problem.constraint if bounded else L2Ball(radius=guess)
         w = inside.project(np.zeros(problem.shape))
         step = self._by_hessian if self.config.variant == "hessian" else self._by_double_noise
-        with ClippedSums(rows, problem.loss) as sums:
+        with ClippedSums(rows, problem.loss, shifting=self._shifting) as sums:
             for _ in range(self.config.steps):
                 total = sums.full(w, problem.terms.lipschitz)
                 gradient = self.noise.add(total, random)
@@ -204,7 +217,7 @@ class NoisyNewtonPlan(CalibratedPlan):
         return Release(w, sealed(self.guarantee, random))
 
     def _by_hessian(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
-        hessian = rows.hessian(self.problem.loss, w)
+        hessian = rows.hessian(self.problem.loss, w, shifting=self._shifting)
         values, vectors = np.linalg.eigh(self.matrix_noise.add(hessian, random))
         return np.asarray(vectors @ ((vectors.T @ gradient) / np.maximum(values, self.floor)))
 

@@ -19,7 +19,7 @@ from discreet.algorithms.gradient.heavy_ball import HeavyBall
 from discreet.algorithms.gradient.step_rules import RULES as PLAIN
 from discreet.algorithms.gradient.step_rules import Facts, Rule, affordable
 from discreet.algorithms.gradient.typical_steps import Typical
-from discreet.bounds import Array, rows_apart
+from discreet.bounds import Array
 from discreet.checks import integer, nonnegative, positive
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import Sampler
@@ -78,7 +78,7 @@ class GradientSetting:
     @property
     def shifting(self) -> bool:
         """Whether rows of neighbours may stand at different positions of a sum."""
-        return self.sampler.shifting or self.problem.neighbours == "add-remove"
+        return self.sampler.shifting or self.problem.size_is_declared
 
     @cached_property
     def _constants(self) -> tuple[float, float]:
@@ -159,12 +159,12 @@ class GradientSetting:
         return self._facts_for(None)
 
     @property
-    def _heard(self) -> float:
+    def _span_share(self) -> float:
         """Part of the noise that lies in the span of the rows, at most, where only that counts."""
         n, p = self.problem.n_rows, self.problem.dimension
         free = self.problem.constraint.whole_space and self.strength == 0.0
         free &= self.problem.regularizer.zero and self.problem.loss.outputs == 1
-        if not free or n is None or self.problem.neighbours == "add-remove":
+        if not free or n is None or self.problem.size_is_declared:
             return 1.0
         return min(n, p) / p
 
@@ -181,7 +181,7 @@ class GradientSetting:
         else:
             multiplier = gaussian_multiplier(self.budget.epsilon, self.budget.delta)
             spread = p
-        apart = rows_apart(self.problem.neighbours)
+        apart = self.problem.apart
         usual = norm_guess_of(self.problem, None)
         return Facts(
             n_rows=n,
@@ -194,7 +194,7 @@ class GradientSetting:
             unit=spread * (apart * self.clip * multiplier) ** 2 if noise is None else noise,
             growth=(2 if pure else 1) if noise is None else 0,
             sampling=self.sampler.variance(n, clip),
-            heard=self._heard,
+            span_share=self._span_share,
             # Noise is let carry weights as much further as good ones are longer than usual.
             margin=max(1.0, self.norm_guess / usual) / self.problem.row_norm,
             bend=clip * self.problem.row_norm,

@@ -43,7 +43,8 @@ from discreet.accounting import (
     default_strength,
     gamma_scale,
 )
-from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode
+from discreet.accounting.gamma import GAMMA_THEOREMS, best_gamma_mode, gamma_floor
+from discreet.accounting.terms import MOST_IN_POLYTOPE
 from discreet.accounting.theorems import theorems
 from discreet.accounting.utility import mean_squared_noise, objective_excess
 from discreet.algorithms.perturbation.correction import Correction
@@ -132,6 +133,8 @@ class ObjectivePerturbation:
                 f"the slope of {problem.loss.name!r} is bounded on the set only. Use "
                 "output-perturbation or noisy-gradient."
             )
+        if budget.delta > 0:
+            check_group(problem, self.name)
         asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
         plan = self._best(problem, budget, 0.0)
         # A ridge that is no stronger than the one taken anyhow, but for rounding, changes nothing.
@@ -170,7 +173,7 @@ class ObjectivePerturbation:
         mode = self.calibration(problem, budget)
         output, inner = budget.split(share)
         aim = self.aim(problem, inner)
-        terms, neighbours = problem.terms, problem.neighbours
+        terms, neighbours = problem.unit_terms, problem.neighbours
         least, _ = default_strength(
             terms,
             mode,
@@ -181,6 +184,9 @@ class ObjectivePerturbation:
             aim,
         )
         strength = max(least, asked, problem.regularizer.strong_convexity)
+        if mode == "logistic" and not terms.scalar:
+            # privacy: below it the rule for one row says nothing about the rows of a group.
+            strength = max(strength, gamma_floor(terms, inner.epsilon, neighbours))
         # privacy: the scale is computed at the strength that is really used
         if budget.delta > 0:
             scale = MODES[mode].sigma(terms, inner.epsilon, inner.delta, strength, neighbours)
@@ -201,7 +207,7 @@ class ObjectivePerturbation:
 
     def calibration(self, problem: Problem, budget: Budget) -> str:
         """Return the name of the rule that sets the noise."""
-        terms, gaussian = problem.terms, budget.delta > 0
+        terms, gaussian = problem.unit_terms, budget.delta > 0
         if self.mode != "auto":
             kind = "with delta > 0" if gaussian else "with delta = 0"
             modes = ("auto", *(MODES if gaussian else GAMMA_MODES))
@@ -209,9 +215,26 @@ class ObjectivePerturbation:
         return best_mode(terms, problem.neighbours) if gaussian else best_gamma_mode(terms)
 
 
+def check_group(problem: Problem, algorithm: str) -> None:
+    """Refuse groups of rows beside Gaussian noise where no proof is known."""
+    terms, grouping = problem.terms, problem.grouping
+    if grouping is None or problem.unit_terms.scalar or problem.unit_terms.vertices:
+        return
+    reason = "group_rule='weight'"
+    if grouping.rule == "sample":
+        reason = f"more than {MOST_IN_POLYTOPE} rows per group"
+        if not (terms.scalar and terms.one_signed):
+            reason = f"the loss {problem.loss.name!r}, whose slope changes its sign"
+    raise Incompatible(
+        f"{algorithm} with Gaussian noise is not proved for groups with {reason}. Use "
+        "noisy-gradient, or delta = 0."
+    )
+
+
 def many_rows(problem: Problem) -> bool:
     """Return whether Newton steps may follow a run."""
     enough = problem.n_rows is not None and problem.n_rows >= NEWTON_ROWS
+    enough = enough and problem.grouping is None
     return enough and problem.dimension <= DENSE
 
 
@@ -239,6 +262,8 @@ def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
 @dataclass(frozen=True)
 class ObjectivePerturbationPlan(CalibratedPlan):
     """A calibrated run of objective perturbation."""
+
+    per_group: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget
@@ -315,8 +340,10 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
-        terms = self.problem.terms
+        terms = self.problem.unit_terms
         rule = MODES[self.mode].proof(terms) if gaussian else GAMMA_THEOREMS[self.mode]
+        if self.problem.grouping is not None:
+            rule = theorems(rule, "objective-perturbation/groups")
         if self.correction is None:
             return promise(self, self.event, theorems(rule, APPROXIMATE))
         assumed = size_assumed(self.problem)
@@ -328,7 +355,8 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         problem = self.problem
         if self.budget.delta > 0:
             rule = MODES[self.mode]
-            tilt: Event = rule.event(problem.terms, self.scale, self.strength, problem.neighbours)
+            terms = problem.unit_terms
+            tilt: Event = rule.event(terms, self.scale, self.strength, problem.neighbours)
         else:
             tilt = Pure(self.inner.epsilon)
         steps = () if self.correction is None else (self.correction.event,)

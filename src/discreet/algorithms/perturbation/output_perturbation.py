@@ -100,7 +100,8 @@ class OutputPerturbation:
             spread = p * gaussian_multiplier(budget.epsilon, budget.delta) ** 2
         else:
             spread = p * (p + 1) / budget.epsilon**2
-        spread *= output_sensitivity(terms.lipschitz, 1.0, 0.0, problem.neighbours) ** 2
+        moved = problem.unit_terms.lipschitz
+        spread *= output_sensitivity(moved, 1.0, 0.0, problem.neighbours) ** 2
         candidates = (
             math.sqrt(2 * n * terms.lipschitz * math.sqrt(spread)) / guess,
             (2 * n * terms.trace / p * spread / guess**2) ** (1 / 3),
@@ -115,6 +116,8 @@ class OutputPerturbation:
 @dataclass(frozen=True)
 class OutputPerturbationPlan(CalibratedPlan):
     """A calibrated run of output perturbation."""
+
+    per_group: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget
@@ -131,7 +134,10 @@ class OutputPerturbationPlan(CalibratedPlan):
     def sensitivity(self) -> float:
         """Largest distance between certified minimisers of neighbouring data sets."""
         return output_sensitivity(
-            self.problem.terms.lipschitz, self.strength, self.tolerance, self.problem.neighbours
+            self.problem.unit_terms.lipschitz,
+            self.strength,
+            self.tolerance,
+            self.problem.neighbours,
         )
 
     @cached_property

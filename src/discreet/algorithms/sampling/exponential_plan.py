@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -68,6 +68,8 @@ CONVEX = "every row's loss is convex and its constants are as declared"
 @dataclass(frozen=True)
 class ExponentialSamplingPlan(CalibratedPlan):
     """A calibrated run of exponential sampling."""
+
+    per_group: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget

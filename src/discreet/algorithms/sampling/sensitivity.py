@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.bounds import Array, rows_apart, unit_roundoff
+from discreet.bounds import Array, unit_roundoff
 from discreet.data import block_rows, gamma
 from discreet.data.rounding_errors import margin_error
 from discreet.errors import Incompatible, MissingBound
@@ -98,12 +98,12 @@ def oscillation(problem: Problem, *, radius: float, diameter: float, edge: float
     # privacy: blanking or adding a row changes the sum by one loss, replacing by two.
     grown = 1.0 + 2.0 * edge / diameter
     one = row_range(problem, radius=radius * grown, diameter=diameter * grown)
-    return rows_apart(problem.neighbours) * one * (1.0 + 2.0**-40)
+    return problem.apart * one * (1.0 + 2.0**-40)
 
 
 def covered_rows(problem: Problem) -> int:
     """Return how many rows the rounding bound covers."""
-    if problem.neighbours == "add-remove":
+    if problem.size_is_declared:
         return max(MOST_ROWS, problem.n_rows or 0)
     assert problem.n_rows is not None
     return problem.n_rows

@@ -7,7 +7,6 @@ import math
 from discreet.accounting import BoundedRange, Budget
 from discreet.accounting.gaussian_profile import gaussian_multiplier, least
 from discreet.algorithms.sampling.sensitivity import covered_rows, public_size, score_error
-from discreet.bounds import rows_apart
 from discreet.errors import BudgetTooSmall
 from discreet.problem import Problem
 
@@ -52,6 +51,6 @@ def gaussian_temperature(
 
 def _pair(problem: Problem, budget: Budget, strength: float, guess: float) -> tuple[float, float]:
     mu = 1.0 / gaussian_multiplier(budget.epsilon, budget.delta)
-    shift = rows_apart(problem.neighbours) * problem.terms.lipschitz
+    shift = problem.apart * problem.terms.lipschitz
     m = max(shift * math.sqrt(2.0 * problem.dimension) / (mu * guess), strength)
     return mu**2 * m / shift**2, m

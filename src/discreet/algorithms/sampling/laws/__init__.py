@@ -11,6 +11,7 @@ from discreet.algorithms.sampling.laws.gaussian_envelope import Floor, GaussianE
 from discreet.algorithms.sampling.laws.grid_points import GridSampler, grid_excess, grid_points
 from discreet.algorithms.sampling.laws.grid_walk import GridWalk, walk_cost, walk_steps
 from discreet.algorithms.sampling.laws.one_dimensional import PiecewiseLinear
+from discreet.algorithms.sampling.laws.rank_window import Ranks, draw_ranks
 from discreet.algorithms.sampling.laws.region import Region
 from discreet.algorithms.sampling.laws.tangent_envelope import TangentEnvelope, tangent_passes
 from discreet.algorithms.sampling.laws.target import Target, check_slack
@@ -22,10 +23,12 @@ __all__ = [
     "GridWalk",
     "HitAndRun",
     "PiecewiseLinear",
+    "Ranks",
     "Region",
     "TangentEnvelope",
     "Target",
     "check_slack",
+    "draw_ranks",
     "grid_excess",
     "grid_points",
     "tail_weight",

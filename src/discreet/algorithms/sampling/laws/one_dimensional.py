@@ -80,16 +80,20 @@ class PiecewiseLinear:
         >>> law.scores(np.arange(8)).tolist()
         [3.0, 3.0, 3.0, 0.0, 1.0, 3.0, 3.0, 3.0]
         """
-        knots, times = np.unique(values, return_counts=True)
-        through, n = np.cumsum(times), values.size
-        # A value is a run of its own, and so is the gap behind it.
-        starts = np.append(0, np.column_stack([knots, knots + 1]))
-        under = np.append(0, np.column_stack([through - times, through]))
-        over = np.append(n, np.repeat(n - through, 2))
-        off = np.maximum(0.0, np.maximum(under - quantile * n, over - (1.0 - quantile) * n))
-        counts = np.diff(np.append(starts, size))
-        some = counts > 0
-        return cls(starts[some], counts[some], scale * off[some], np.zeros(int(some.sum())))
+        starts, counts, middles = rank_runs(values, 0, size, 0, values.size, quantile, scale)
+        return cls(starts, counts, middles, np.zeros(len(starts)))
+
+    def there(self) -> PiecewiseLinear:
+        """Return the law without empty runs.
+
+        >>> law = PiecewiseLinear(np.array([0, 0]), np.array([0, 3]), np.zeros(2), np.zeros(2))
+        >>> law.there().counts
+        array([3])
+        """
+        some = self.counts > 0
+        return PiecewiseLinear(
+            self.starts[some], self.counts[some], self.middles[some], self.slopes[some]
+        )
 
     def scores(self, index: Whole) -> Array:
         """Return the scores of integers, for tests and plots of public data."""
@@ -117,3 +121,38 @@ class PiecewiseLinear:
             if below_exp(-slack, float(errors[k]), exact, random):
                 index = truncated(self.slopes[k : k + 1], self.counts[k : k + 1], random)
                 return int(self.starts[k] + index[0])
+
+
+def rank_runs(
+    values: Whole, first: int, stop: int, below: int, n: int, quantile: float, scale: float
+) -> tuple[Whole, Whole, Array]:
+    """Return starts, lengths and scores of the runs that have one rank each.
+
+    Parameters
+    ----------
+    values
+        All values from ``first`` up to ``stop``.
+    first, stop
+        Lattice points.
+    below
+        Number of values below ``first``.
+    n
+        Number of all values.
+    quantile, scale
+        As for :meth:`PiecewiseLinear.ranks`.
+
+    Examples
+    --------
+    >>> rank_runs(np.array([3, 3]), 2, 6, 0, 3, 0.5, 2.0)
+    (array([2, 3, 4]), array([1, 1, 2]), array([3., 0., 1.]))
+    """
+    knots, times = np.unique(values, return_counts=True)
+    through = below + np.cumsum(times)
+    # A value is a run of its own, and so is the gap behind it.
+    starts = np.append(first, np.column_stack([knots, knots + 1]))
+    under = np.append(below, np.column_stack([through - times, through]))
+    over = np.append(n - below, np.repeat(n - through, 2))
+    off = np.maximum(0.0, np.maximum(under - quantile * n, over - (1.0 - quantile) * n))
+    counts = np.diff(np.append(starts, stop))
+    some = counts > 0
+    return starts[some], counts[some], scale * off[some]

@@ -1,0 +1,153 @@
+"""Fits of rows that do not fit into memory: time and memory against the number of rows.
+
+Rows of 20 columns in float32 are written to Parquet files, each fit runs in a process of
+its own with 2 GB for rows, and its time is compared with reading the file once:
+
+    python benchmarks/scale.py                     # up to 10 million rows
+    python benchmarks/scale.py --rows 100000000    # one size; 8 GB of files, 9 GB of spill
+    python benchmarks/scale.py --picture           # draws docs of results that exist
+
+Results go to ``benchmarks/results/scale.json``, the picture to ``scale.png`` beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+SIZES = (300_000, 1_000_000, 3_000_000, 10_000_000)
+COLUMNS = 20
+PART = 1_000_000
+MODELS = ("read", "ridge", "median", "logistic")
+
+
+def write(folder: Path, n_rows: int) -> None:
+    """Write rows of a logistic model, a million to a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=COLUMNS)
+    for k, start in enumerate(range(0, n_rows, PART)):
+        n = min(PART, n_rows - start)
+        X = rng.uniform(-1, 1, size=(n, COLUMNS)).astype(np.float32)
+        score = X @ truth
+        columns = {f"x{j}": X[:, j] for j in range(COLUMNS)}
+        columns["level"] = np.clip(score / 8, -1, 1).astype(np.float32)
+        columns["answer"] = (score + rng.logistic(size=n) > 0).astype(np.int8)
+        # Random numbers do not shrink, so nothing is packed.
+        path = folder / f"{k:05}.parquet"
+        pq.write_table(pa.table(columns), path, compression="none", use_dictionary=False)
+
+
+def fit(model: str, folder: Path, memory: str) -> dict[str, float]:
+    """Fit one model to the files, and return seconds and the most memory in GB."""
+    import pyarrow.dataset as ds
+
+    from discreet import (
+        Bounds,
+        PrivateLogisticRegression,
+        PrivateMedian,
+        PrivateRidge,
+        memory_limit,
+    )
+
+    warnings.simplefilter("ignore")
+    names = {f"x{j}": (-1.0, 1.0) for j in range(COLUMNS)}
+    dataset = ds.dataset(folder)
+    start = time.perf_counter()
+    if model == "read":
+        for _ in dataset.to_batches(batch_readahead=4, fragment_readahead=1):
+            pass
+    with memory_limit(memory, folder.parent):
+        if model == "ridge":
+            bounds = Bounds(features=names, label=(-1, 1))
+            PrivateRidge(bounds=bounds, random_state=0).fit(dataset, "level")
+        elif model == "logistic":
+            bounds = Bounds(features=names, classes=(0, 1))
+            PrivateLogisticRegression(bounds=bounds, random_state=0).fit(dataset, "answer")
+        elif model == "median":
+            bounds = Bounds(features={"x0": (-1.0, 1.0)})
+            PrivateMedian(bounds=bounds, random_state=0).fit(dataset)
+    seconds = time.perf_counter() - start
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"seconds": round(seconds, 2), "memory": round(most, 2)}
+
+
+def measured(folder: Path, n_rows: int, memory: str, models: list[str]) -> list[dict[str, object]]:
+    """Return one line per model, each measured in a new process."""
+    files = folder / "files"
+    files.mkdir()
+    write(files, n_rows)
+    found, once = [], 0.0
+    for model in models:
+        command = [sys.executable, __file__, "--one", model, str(files), "--memory", memory]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        line = {"model": model, "rows": n_rows, **json.loads(out)}
+        once = line["seconds"] if model == "read" else once
+        line["readings"] = round(line["seconds"] / max(once, 1e-9), 1)
+        print(line, flush=True)
+        found.append(line)
+    return found
+
+
+def picture() -> None:
+    """Draw seconds and memory against rows."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    lines = json.loads((RESULTS / "scale.json").read_text())["lines"]
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
+    for model in MODELS:
+        own = sorted((x for x in lines if x["model"] == model), key=lambda x: x["rows"])
+        rows = [x["rows"] for x in own]
+        for axis, what in zip(axes, ("seconds", "memory"), strict=True):
+            axis.plot(rows, [x[what] for x in own], marker="o", label=model)
+    for axis, what in zip(axes, ("seconds", "peak memory, GB"), strict=True):
+        axis.set_xscale("log")
+        axis.set_xlabel("rows of 20 columns")
+        axis.set_ylabel(what)
+    axes[0].set_yscale("log")
+    axes[0].legend()
+    figure.tight_layout()
+    figure.savefig(RESULTS / "scale.png", dpi=110)
+
+
+def main() -> None:
+    """Measure, add to the results, and draw."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--memory", default="2GB", help="for rows (default: 2GB)")
+    parser.add_argument("--picture", action="store_true", help="draw only")
+    parser.add_argument("--one", nargs=2, metavar=("MODEL", "FOLDER"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(fit(args.one[0], Path(args.one[1]), args.memory)))
+        return
+    path = RESULTS / "scale.json"
+    if not args.picture:
+        lines = json.loads(path.read_text())["lines"] if path.exists() else []
+        for n_rows in args.rows:
+            with tempfile.TemporaryDirectory() as folder:
+                new = measured(Path(folder), n_rows, args.memory, list(args.models))
+            old = [x for x in lines if x["rows"] != n_rows or x["model"] not in args.models]
+            lines = sorted(old + new, key=lambda x: (x["rows"], MODELS.index(x["model"])))
+            path.write_text(json.dumps({"memory": args.memory, "lines": lines}, indent=1) + "\n")
+    picture()
+
+
+if __name__ == "__main__":
+    main()
