@@ -1,6 +1,10 @@
 """How often intervals of coefficients cover, and what those that ignore the noise do.
 
-    python benchmarks/intervals.py run    # results/intervals.json and intervals.md
+    python benchmarks/intervals.py ridge       # results/intervals/ridge.json
+    python benchmarks/intervals.py logistic    # results/intervals/logistic.json
+    python benchmarks/intervals.py analyse     # results/intervals/table.md
+
+Cells that are stored are not measured again; remove a file to begin anew.
 
 Whole fits of made-up data, through the estimators. Features are uniform in [-1, 1], or on the unit
 sphere; labels follow a linear model with uniform errors inside the declared range, or a logistic
@@ -11,6 +15,7 @@ statistics package would print for the same fit: sampling alone, about the relea
 
 from __future__ import annotations
 
+import argparse
 import json
 import warnings
 from pathlib import Path
@@ -20,10 +25,9 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from arguments import parser_of
 from discreet import Bounds, PrivateLogisticRegression, PrivateRidge
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parent / "results" / "intervals"
 LEVEL, REACH = 0.95, 1.959964
 
 CELLS = [
@@ -33,9 +37,9 @@ CELLS = [
         (5000, 5, 1.0, 1000),
         (5000, 5, 8.0, 1000),
         (5000, 20, 1.0, 1000),
-        (20_000, 20, 1.0, 400),
-        (5000, 100, 1.0, 100),
-        (20_000, 100, 4.0, 100),
+        (20_000, 20, 1.0, 200),
+        (5000, 100, 1.0, 40),
+        (20_000, 100, 4.0, 60),
     )
 ] + [
     ("logistic", algorithm, n, p, epsilon, runs)
@@ -43,9 +47,9 @@ CELLS = [
     for n, p, epsilon, runs in (
         (5000, 5, 1.0, 250),
         (20_000, 5, 1.0, 100),
-        (5000, 20, 1.0, 50),
-        (20_000, 20, 4.0, 80),
-        (40_000, 100, 4.0, 10),
+        (5000, 20, 1.0, 20),
+        (20_000, 20, 4.0, 40),
+        (40_000, 100, 4.0, 4),
     )
 ]
 
@@ -115,22 +119,40 @@ def measured(cell: Any, target: str) -> dict[str, Any]:
     return line
 
 
-def run() -> None:
-    """Measure every cell, and write results as they come."""
-    lines = []
-    for cell in CELLS:
+def run(model: str) -> None:
+    """Measure the cells of a model that are not stored yet, and write results as they come."""
+    path = RESULTS / f"{model}.json"
+    lines = json.loads(path.read_text()) if path.exists() else []
+    keys = ("model", "algorithm", "rows", "features", "epsilon", "runs")
+    for cell in (c for c in CELLS if c[0] == model):
         for target in ("table", "population"):
-            lines.append(measured(cell, target))
-            print(lines[-1], flush=True)
-            RESULTS.joinpath("intervals.json").write_text(json.dumps(lines, indent=1) + "\n")
+            done = [line["target"] for line in lines if tuple(line[k] for k in keys) == cell]
+            if target not in done:
+                lines.append(measured(cell, target))
+                print(lines[-1], flush=True)
+                path.write_text(json.dumps(lines, indent=1) + "\n")
+
+
+def analyse() -> None:
+    """Write the table of all that is stored."""
+    lines = [
+        line for path in sorted(RESULTS.glob("*.json")) for line in json.loads(path.read_text())
+    ]
     heads = list(lines[0])
     text = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for line in lines:
         cells = ["–" if line[h] is None else str(line[h]) for h in heads]
         text.append("| " + " | ".join(cells) + " |")
-    RESULTS.joinpath("intervals.md").write_text("\n".join(text) + "\n")
+    RESULTS.joinpath("table.md").write_text("\n".join(text) + "\n")
 
 
 if __name__ == "__main__":
-    parser_of(__doc__).parse_args()
-    run()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=("ridge", "logistic", "analyse"))
+    step = parser.parse_args().step
+    if step == "analyse":
+        analyse()
+    else:
+        run(step)

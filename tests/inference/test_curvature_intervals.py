@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from discreet import Bounds, PrivateLogisticRegression, PrivateSGDClassifier, load
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient
-from discreet.algorithms.gradient.path import walk
+from discreet.algorithms.gradient.path import descend
 from discreet.errors import Incompatible, InvalidData
 from discreet.inference import CurvatureIntervals
 from discreet.inference.descent_law import law_of_descent
@@ -93,7 +93,7 @@ def test_the_law_of_a_descent_is_that_of_its_own_steps(rule: str, output: str) -
 
     sums: Any = Linear()
     rows: Any = None
-    draws = np.array([walk(plan, rows, sums, Seeded(i)) for i in range(150)])
+    draws = np.array([descend(plan, rows, sums, Seeded(i)) for i in range(150)])
     spread, rest, _ = law_of_descent(plan, h)
     # Five standard errors of a mean; six tenths and more for 150 variances.
     assert (np.abs(draws.mean(axis=0) - goal + rest * goal) < 5 * np.sqrt(spread / 150)).all()
