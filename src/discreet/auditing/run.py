@@ -91,6 +91,15 @@ def audit(
     AuditReport
         Claim, lower bound and verdict; it prints as words.
 
+    See Also
+    --------
+    AuditReport : what it returns
+
+    References
+    ----------
+    Nasr et al., *Tight auditing of differentially private machine learning*, 2023.
+    Steinke, Nasr, Jagielski, *Privacy auditing with one (1) training run*, 2023.
+
     Examples
     --------
     >>> from discreet import Bounds, Budget

@@ -333,6 +333,16 @@ class PrivateQuantile(Quantiles):
     guarantee_
         The privacy guarantee of the release.
 
+    See Also
+    --------
+    PrivateMedian : one quantile
+    PrivateQuantileRegressor : quantiles given features
+
+    References
+    ----------
+    Smith, *Privacy-preserving statistical estimation with optimal convergence rates*, 2011.
+    McSherry, Talwar, *Mechanism design via differential privacy*, 2007.
+
     Examples
     --------
     >>> import numpy as np
@@ -360,6 +370,21 @@ class PrivateMedian(Quantiles):
     ----------
     epsilon, bounds, schema, neighbours, by, random_state, ledger
         As in :class:`PrivateQuantile`.
+
+    Attributes
+    ----------
+    quantiles_, guarantee_
+        As in :class:`PrivateQuantile`.
+
+    See Also
+    --------
+    PrivateQuantile : several quantiles
+    PrivateGeometricMedian : several columns
+
+    References
+    ----------
+    Smith, *Privacy-preserving statistical estimation with optimal convergence rates*, 2011.
+    McSherry, Talwar, *Mechanism design via differential privacy*, 2007.
 
     Examples
     --------

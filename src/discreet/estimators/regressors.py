@@ -71,6 +71,19 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
         noise dominates to 1 where rows are plenty.{PENALTIES}{INFERENCE}{FITTED}
 
+    See Also
+    --------
+    PrivateHuberRegressor : robust to outlying labels
+    PrivateElasticNet : a penalty that selects features
+    PrivateLasso : many features
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
+    Wang, *Revisiting differentially private linear regression*, 2018.
+
     Examples
     --------
     >>> import numpy as np
@@ -99,6 +112,18 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
         Residual, in half label ranges, from which a row of full norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
         noise dominates and the penalty is small to 1 elsewhere.{FITTED}
+
+    See Also
+    --------
+    PrivateRidge : without a penalty on absolute values
+    PrivateLasso : many features
+
+    References
+    ----------
+    Kifer, Smith, Thakurta, *Private convex empirical risk minimization and high-dimensional
+    regression*, 2012.
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
 
     Examples
     --------
@@ -140,6 +165,17 @@ class PrivateHuberRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegres
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
         where privacy or noise needs more. None and 0 ask for none.{PENALTIES}{FITTED}
 
+    See Also
+    --------
+    PrivateRidge : squared losses
+    PrivateQuantileRegressor : medians and other quantiles
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
+
     Examples
     --------
     >>> import numpy as np
@@ -169,6 +205,16 @@ class PrivatePoissonRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegr
     alpha
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
         where privacy needs more. None lets the plan choose.{PENALTIES}{FITTED}
+
+    See Also
+    --------
+    PrivateRidge : numbers that are not counts
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
 
     Examples
     --------
