@@ -6,8 +6,8 @@
 # %%
 import numpy as np
 import pandas as pd
-from data import path
 
+from data import path
 from discreet import Bounds, PrivateRidge
 
 columns = "longitude latitude age rooms bedrooms population households income value".split()
