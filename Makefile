@@ -18,7 +18,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 suite: $(VENV)/.ready
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 # The site, in build/site; a warning, such as a link that leads nowhere, stops it.
 docs: $(VENV)/.ready
@@ -26,7 +26,7 @@ docs: $(VENV)/.ready
 
 coverage: $(VENV)/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check pytest-cov
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --cov=discreet --cov-branch --cov-report=term:skip-covered
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --cov=discreet --cov-branch --cov-report=term:skip-covered
 
 # What the demo needs; the development environment below includes it.
 $(VENV)/.demo: pyproject.toml
@@ -53,7 +53,7 @@ dist: $(VENV)/.demo
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c tests/oldest.txt
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)-oldest/bin/pytest -n 2
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)-oldest/bin/pytest -n 2 --dist worksteal
 
 test-postgres: $(VENV)/.ready
 	ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || \

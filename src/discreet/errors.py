@@ -80,4 +80,4 @@ class Uncounted(UserWarning):
 
 
 class TooFewRows(UserWarning):
-    """Rows so few for their budget that noise drowns them, by public facts alone."""
+    """Rows so few for their budget that noise outweighs them, by public facts alone."""

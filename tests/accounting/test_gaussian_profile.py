@@ -14,7 +14,7 @@ from discreet.accounting import (
     gaussian_multiplier,
     zcdp_rho,
 )
-from discreet.accounting.gaussian_profile import least, least_within
+from discreet.accounting.gaussian_profile import least, smallest_feasible
 from discreet.errors import InvalidParameter
 
 SHIFTS = [1e-6, 1e-3, 0.03, 0.0999, 0.1, 0.25, 1.0, 3.0, 12.0]
@@ -161,14 +161,14 @@ def test_the_quick_search_finds_what_halving_finds_from_the_feasible_side(bound:
         lambda v: float(v < 7.0),  # a step
     ):
         slow = least(lambda v, value=value: value(v) <= bound)
-        quick = least_within(value, bound)
+        quick = smallest_feasible(value, bound)
         assert value(quick) <= bound
         assert quick == pytest.approx(slow, rel=1e-3 if value(1.0) == 1.0 else 1e-12)
 
 
 def test_the_quick_search_says_when_nothing_will_do() -> None:
-    assert least_within(lambda v: 1.0, 0.5, limit=1e6) == math.inf
-    assert least_within(lambda v: 0.0, 0.5) < 1e-290
+    assert smallest_feasible(lambda v: 1.0, 0.5, limit=1e6) == math.inf
+    assert smallest_feasible(lambda v: 0.0, 0.5) < 1e-290
 
 
 @pytest.mark.parametrize("start", [1e-9, 0.7, 3.0, 1e9])
@@ -181,11 +181,11 @@ def test_what_is_found_is_feasible_and_no_larger_than_the_accuracy_says(start, a
         return gaussian_delta(0.3, 1 / v)
 
     for bound in (1e-3, 1e-6, 1e-12):
-        found = least_within(value, bound, start=start, accuracy=accuracy)
+        found = smallest_feasible(value, bound, start=start, accuracy=accuracy)
         assert gaussian_delta(0.3, 1 / found) <= bound
         assert gaussian_delta(0.3, (1 + 2 * accuracy) / found) > bound
     # Bisection to that accuracy takes 14 and 44 steps from a bracket of a factor of 4.
     assert len(seen) <= 3 * 24
-    assert least_within(lambda v: 1.0, 0.5, limit=100.0, start=start if start < 100 else 1.0) == (
-        math.inf
-    )
+    assert smallest_feasible(
+        lambda v: 1.0, 0.5, limit=100.0, start=start if start < 100 else 1.0
+    ) == (math.inf)

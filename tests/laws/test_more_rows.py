@@ -17,9 +17,14 @@ PERTURBED = (
     "PrivateHuberRegressor",
     "PrivateLinearSVC",
     "PrivateLogisticRegression",
+    "PrivatePoissonRegressor",
     "PrivateRidge",
 )
-DESCENTS = ("PrivateGeometricMedian", "PrivateQuantileRegressor", "PrivateSGDClassifier")
+DESCENTS = (
+    "PrivateGeometricMedian",
+    "PrivateQuantileRegressor",
+    "PrivateSGDClassifier",
+)
 
 
 def plan(name: str, neighbours: str, budget: tuple[float, float], n_rows: int) -> Plan:
@@ -29,13 +34,14 @@ def plan(name: str, neighbours: str, budget: tuple[float, float], n_rows: int) -
         "delta": budget[1],
         "bounds": Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1)),
         "neighbours": neighbours,
-        "n_rows": n_rows if neighbours == "add-remove" else None,
+        "n_rows": n_rows if neighbours == "add-remove" or "Stream" in name else None,
     }
     known = kind().get_params()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = kind(**{k: v for k, v in chosen.items() if k in known})
-        found: Plan = model.plan(n_features=20, n_rows=n_rows)
+        # A stream is planned for the length that it declares.
+        found: Plan = model.plan(20) if "Stream" in name else model.plan(20, n_rows)
     return found
 
 
@@ -46,8 +52,11 @@ def noise(found: Plan, n_rows: int) -> float:
         return float(spread)
     facts = found.facts()
     scale = next(v for k, v in facts.items() if "noise scale" in k)
+    # The last step of a correction makes up for the noise before it.
+    scale = facts.get("noise scale of the last gradient", scale)
     scale = max(scale) if isinstance(scale, tuple) else scale
-    return float(scale) * math.sqrt(facts.get("steps", 1)) / n_rows
+    batch = n_rows * facts.get("sampling rate", 1.0)
+    return float(scale) * math.sqrt(facts.get("steps", 1)) / batch
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
@@ -70,3 +79,14 @@ def test_noise_falls_like_one_over_the_number_of_rows(name, budget, neighbours):
 def test_noise_of_a_descent_never_outgrows_its_rows(name, delta, neighbours):
     times = [noise(plan(name, neighbours, (1.0, delta), n), n) * n for n in SIZES]
     assert max(times) <= 2.2 * times[0]
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("name", ["PrivateStreamClassifier", "PrivateStreamRegressor"])
+def test_a_longer_stream_is_promised_a_smaller_error_per_row(name, neighbours):
+    # Its noise covers all prefixes, so it falls a little slower than one over the rows.
+    found = [plan(name, neighbours, (1.0, 1e-6), n) for n in SIZES]
+    errors = [p.expected_excess / n for p, n in zip(found, SIZES, strict=True)]
+    noises = [noise(p, n) for p, n in zip(found, SIZES, strict=True)]
+    assert errors == sorted(errors, reverse=True)
+    assert noises == sorted(noises, reverse=True)

@@ -138,7 +138,7 @@ def least(
     return high
 
 
-def least_within(
+def smallest_feasible(
     value: Callable[[float], float],
     bound: float,
     *,
@@ -153,7 +153,7 @@ def least_within(
     The number is at most ``accuracy`` too large, relative to itself. Returns infinity when
     nothing up to ``limit`` is feasible.
 
-    >>> round(least_within(lambda v: 2 / v, 0.5), 9)
+    >>> round(smallest_feasible(lambda v: 2 / v, 0.5), 9)
     4.0
     """
     goal = math.log(bound)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale, kst12_floor
-from discreet.accounting.gaussian_profile import least, least_within
+from discreet.accounting.gaussian_profile import least, smallest_feasible
 from discreet.accounting.objective_noise import MODES, best_mode
 from discreet.accounting.terms import LossTerms
 from discreet.accounting.utility import best_strength, mean_squared_noise, objective_excess
@@ -72,7 +72,7 @@ def default_strength(
             return rule.sigma(terms, epsilon, delta, at, neighbours)
 
         def weakest_with(noise: float, start: float) -> float:
-            return least_within(
+            return smallest_feasible(
                 lambda at: rule.event(terms, noise, at, neighbours).delta(epsilon),
                 delta,
                 start=start,

@@ -1,4 +1,4 @@
-"""audit: run a program many times on two neighbours and see whether it keeps its promise."""
+"""audit: run a program many times on two neighbours and see whether it keeps its guarantee."""
 
 from __future__ import annotations
 
@@ -90,6 +90,15 @@ def audit(
     -------
     AuditReport
         Claim, lower bound and verdict; it prints as words.
+
+    See Also
+    --------
+    AuditReport : what it returns
+
+    References
+    ----------
+    Nasr et al., *Tight auditing of differentially private machine learning*, 2023.
+    Steinke, Nasr, Jagielski, *Privacy auditing with one (1) training run*, 2023.
 
     Examples
     --------

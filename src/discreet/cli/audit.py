@@ -35,7 +35,7 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "audit",
-        help="attack a fit on made-up rows and see whether it keeps its promise",
+        help="attack a fit on made-up rows and see whether it keeps its guarantee",
         description="Run a fit many times on neighbouring made-up rows and bound epsilon below.",
         epilog=_EPILOG,
     )

@@ -1,4 +1,4 @@
-"""Logistic regression where noise drowns the data: noisy descent, capped slopes, stopped early.
+"""Logistic regression where noise outweighs the data: noisy descent, capped slopes, stopped early.
 
 With few rows for the budget, what matters is not to chase noise. Gradient
 descent stopped early leaves weak directions of the data alone, at less bias in
@@ -22,7 +22,7 @@ shorter it is, the more of its mean is the way itself. What balances the two is
 to move a weight by about ``REACH`` over the row norm, whatever the numbers of
 rows and weights (``benchmarks/descent_length.py``). Two kinds of real data want
 more. Few columns often separate the classes well, so weights are large; little
-is lost where noise drowns the rows anyhow. And with more rows, weak directions
+is lost where noise outweighs the rows anyhow. And with more rows, weak directions
 become worth fitting, which data with many columns have; the later part of the
 descent then counts more.
 

@@ -91,19 +91,17 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     Parameters
     ----------
     estimator
-        A private ridge or logistic regression, or another private linear model
-        with two classes or real labels. Its bounds,
-        neighbours, intercept, strength and ``delta`` are used; its epsilon is
-        not. Without a strength of its own 0.005 per row is used, times the squared
-        row norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights
-        over ``max_epsilon``, for all rows, unless tests would then cost too much.
+        A private ridge or logistic regression, or another private linear model with two classes or
+        real labels. Its bounds, neighbours, intercept, strength and ``delta`` are used; its
+        epsilon is not. Without a strength of its own 0.005 per row is used, times the squared row
+        norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights over
+        ``max_epsilon``, for all rows, unless tests would then cost too much.
     max_error
-        The error that may remain; smaller is harder. By ``metric``, it is how far the
-        objective may be above its minimum (``"excess-risk"``), the mean loss
-        (``"loss"``) or the share of rows classified wrongly (``"error-rate"``).
-        One answer for all rows has an error rate of the share of the other class, so
-        a larger ``max_error`` asks for nothing; ``summary_`` says so where the released
-        model answers all rows alike.
+        The error that may remain; smaller is harder. By ``metric``, it is how far the objective
+        may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
+        rows classified wrongly (``"error-rate"``). One answer for all rows has an error rate of
+        the share of the other class, so a larger ``max_error`` asks for nothing; ``summary_`` says
+        so where the released model answers all rows alike.
     metric
         Which error is meant.
     max_epsilon
@@ -111,36 +109,47 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     confidence
         Probability that a released model meets the target.
     method
-        ``"one-shot"`` works epsilon out from the target; ``"certificate"``
-        (ridge) stops when released values prove the target; both are for excess
-        risk and test nothing. ``"noise-reduction"`` tests models on the data,
-        for any metric. ``"doubling"`` and ``"theory"`` are published baselines.
-        ``"auto"`` takes the one of the least expected price that is sure to end
-        with a model; where none is, ridge may end without one (see the plan's facts).
+        ``"one-shot"`` works epsilon out from the target; ``"certificate"`` (ridge) stops when
+        released values prove the target; both are for excess risk and test nothing.
+        ``"noise-reduction"`` tests models on the data, for any metric. ``"doubling"`` and
+        ``"theory"`` are published baselines. ``"auto"`` takes the one of the least expected price
+        that is sure to end with a model; where none is, ridge may end without one (see the plan's
+        facts).
     noise
-        For ``"noise-reduction"``: ``"laplace"`` (exact arithmetic, the
-        default), ``"gamma"`` or ``"brownian"`` (floating point).
+        For ``"noise-reduction"``: ``"laplace"`` (exact arithmetic, the default), ``"gamma"`` or
+        ``"brownian"`` (floating point).
     margin
-        For tests: a model better than the target by this much is accepted with
-        probability ``confidence``. By default four fifths of an excess-risk
-        target; of others a tenth, or less if a test that narrow still costs no
-        more than a twentieth of ``max_epsilon``.
+        For tests: a model better than the target by this much is accepted with probability
+        ``confidence``. By default four fifths of an excess-risk target; of others a tenth, or less
+        if a test that narrow still costs no more than a twentieth of ``max_epsilon``.
     validation
-        Share of rows kept apart for tests of ``"loss"`` or ``"error-rate"``; a
-        stop then costs the larger of model and test, not their sum.
+        Share of rows kept apart for tests of ``"loss"`` or ``"error-rate"``; a stop then costs the
+        larger of model and test, not their sum.
     row_l1
-        Public bound on the l1 norm of bounded rows, intercept included, where
-        it is much below ``sqrt(n_features)`` times the row norm. Ridge only.
+        Public bound on the l1 norm of bounded rows, intercept included, where it is much below
+        ``sqrt(n_features)`` times the row norm. Ridge only.
     release_last
-        Whether the last model of the path is released when none met the
-        target. It costs the same, and nothing is promised about its accuracy.
+        Whether the last model of the path is released when none met the target. It costs the same,
+        and its accuracy is not guaranteed.
     random_state
-        None draws from the operating system; a seed makes the run repeatable
-        and not private.
+        None draws from the operating system; a seed makes the run repeatable and not private.
     ledger
-        A :class:`~discreet.Ledger` that the cap is reserved in; a pure run then
-        pays what its output cost, where the ledger's basic rule allows it. None
-        takes the estimator's, if it has one.
+        A :class:`~discreet.Ledger` that the cap is reserved in; a pure run then pays what its
+        output cost, where the ledger's basic rule allows it. None takes the estimator's, if it has
+        one.
+
+    Attributes
+    ----------
+    estimator_, status_, summary_, guarantee_
+        The model, if one was released; how the run ended, as one word and in words; its cost.
+
+    See Also
+    --------
+    PrivateRidge, PrivateLogisticRegression : models of a fixed budget
+
+    References
+    ----------
+    Ligett, Neel, Roth, Waggoner, Wu, *Accuracy first*, 2017.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class PrivateEstimator(Fitted, Grouped):
 
     _labels: ClassVar[str]
     _drowns: ClassVar[bool] = True
-    """Whether noise grows with the number of weights, so that few rows drown in it."""
+    """Whether noise grows with the number of weights, so that it outweighs few rows."""
 
     # From configuration to a plan: no data here.
 

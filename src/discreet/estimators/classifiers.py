@@ -43,6 +43,20 @@ class PrivateLogisticRegression(_Classifier):
     __doc__ = f"""Logistic regression with a privacy guarantee, binary or multinomial.
 {_PARAMETERS}{FITTED}
 
+    See Also
+    --------
+    PrivateLinearSVC : classes without probabilities
+    PrivateSGDClassifier : other losses, settings of the steps
+    PrivateSparseLogisticRegression : many features
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -83,6 +97,17 @@ class PrivateLinearSVC(_Classifier):
         rounds the corner by a public width.
     width
         Half the width of the rounded corner.{FITTED}
+
+    See Also
+    --------
+    PrivateLogisticRegression : classes with probabilities
+    PrivateSGDClassifier : other losses, settings of the steps
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
 
     Examples
     --------

@@ -115,7 +115,7 @@ FITTED = """
         The released weights, in the units of the rows; ``classes_`` of a classifier
         are in their order.
     guarantee_
-        What the release promises; ``print`` says it in words.
+        The privacy guarantee of the release; ``print`` says it in words.
     algorithm_, settings_, bounds_
         The algorithm that was taken, its parameters, and the bounds that rows are clipped to.
         ``calibrated_clip`` among them is the clip of the calibrated logistic loss, if that

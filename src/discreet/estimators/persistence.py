@@ -4,7 +4,7 @@ The file holds the constructor's public configuration, the released weights and
 the guarantee. It never holds a seed: with it anyone could subtract the noise.
 
 A file is believed as far as it is checked. The checksum tells accidents and
-careless edits; the claim has to be borne by its event and has to follow from
+careless edits; the claim has to follow from its event and from
 the model's class and settings. Who forges all of that alike, and computes the
 checksum anew, is not found out: take files from those you trust.
 """
@@ -241,7 +241,8 @@ class Portable(Seedless):
             fits.append(held.shape[:-1] == (1 if classes == 2 else classes,))
             fits.append(len(np.unique(self.classes_)) == classes > 1)
         else:
-            fits.append(held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
+            several = getattr(self, "_several", False) and held.ndim == 2 and len(held) > 1
+            fits.append(several or held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
         schema = getattr(self, "schema", None)

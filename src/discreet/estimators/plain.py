@@ -40,7 +40,7 @@ def plain_model(model: Any) -> Any:
             setattr(plain, name, np.array(getattr(model, name)))
     if isinstance(plain, PoissonRegressor):
         plain._base_loss = plain._get_loss()  # which its own fit notes, and predict asks for
-    if not is_classifier(model):
+    if not is_classifier(model) and len(np.atleast_2d(plain.coef_)) == 1:
         plain.coef_ = plain.coef_.ravel()
     return plain
 

@@ -331,7 +331,17 @@ class PrivateQuantile(Quantiles):
         One number per column; for several quantiles one such row for each, in their
         order.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
+
+    See Also
+    --------
+    PrivateMedian : one quantile
+    PrivateQuantileRegressor : quantiles given features
+
+    References
+    ----------
+    Smith, *Privacy-preserving statistical estimation with optimal convergence rates*, 2011.
+    McSherry, Talwar, *Mechanism design via differential privacy*, 2007.
 
     Examples
     --------
@@ -360,6 +370,21 @@ class PrivateMedian(Quantiles):
     ----------
     epsilon, bounds, schema, neighbours, by, random_state, ledger
         As in :class:`PrivateQuantile`.
+
+    Attributes
+    ----------
+    quantiles_, guarantee_
+        As in :class:`PrivateQuantile`.
+
+    See Also
+    --------
+    PrivateQuantile : several quantiles
+    PrivateGeometricMedian : several columns
+
+    References
+    ----------
+    Smith, *Privacy-preserving statistical estimation with optimal convergence rates*, 2011.
+    McSherry, Talwar, *Mechanism design via differential privacy*, 2007.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from discreet.errors import InvalidParameter, MissingBound
 from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateRegressor, RidgePenalty
 from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
+from discreet.estimators.several_outputs import SeveralOutputs
 from discreet.losses import Clipped, Huber, Loss, Poisson, Squared
 from discreet.problem import Problem
 from discreet.regularizers import ElasticNet, Regularizer
@@ -49,7 +50,7 @@ class LeastSquares(PrivateRegressor):
         return replace(problem, loss=Clipped(loss=Squared(), clip=clip * problem.row_norm))
 
 
-class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSquares):
+class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, LeastSquares):
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
@@ -57,7 +58,9 @@ class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSq
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
     noise on second moments promises the smaller error. For mid-sized data (30 to 1,000
-    rows per unit of noise) it takes noisy gradient steps.
+    rows per unit of noise) it takes noisy gradient steps. Several labels for each row, an
+    array ``y`` of two dimensions, are fitted by noisy second moments at once; all of them
+    lie in ``bounds.label``.
 {_PARAMETERS}
     alpha
         Ridge strength on the sum of half squared residuals, as in scikit-learn but
@@ -68,6 +71,19 @@ class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSq
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
         noise dominates to 1 where rows are plenty.{PENALTIES}{INFERENCE}{FITTED}
 
+    See Also
+    --------
+    PrivateHuberRegressor : robust to outlying labels
+    PrivateElasticNet : a penalty that selects features
+    PrivateLasso : many features
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
+    Wang, *Revisiting differentially private linear regression*, 2018.
+
     Examples
     --------
     >>> import numpy as np
@@ -77,6 +93,8 @@ class PrivateRidge(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, LeastSq
     >>> model = PrivateRidge(epsilon=2.0, bounds=bounds, random_state=0).fit(X, 3 * X.ravel())
     >>> bool(abs(model.predict([[5.0]])[0] - 15) < 2)
     True
+    >>> model.fit(X, np.column_stack([3 * X, 30 - 3 * X])).predict([[5.0]]).shape
+    (1, 2)
     """
 
 
@@ -94,6 +112,18 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
         Residual, in half label ranges, from which a row of full norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
         noise dominates and the penalty is small to 1 elsewhere.{FITTED}
+
+    See Also
+    --------
+    PrivateRidge : without a penalty on absolute values
+    PrivateLasso : many features
+
+    References
+    ----------
+    Kifer, Smith, Thakurta, *Private convex empirical risk minimization and high-dimensional
+    regression*, 2012.
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
 
     Examples
     --------
@@ -135,6 +165,17 @@ class PrivateHuberRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegres
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
         where privacy or noise needs more. None and 0 ask for none.{PENALTIES}{FITTED}
 
+    See Also
+    --------
+    PrivateRidge : squared losses
+    PrivateQuantileRegressor : medians and other quantiles
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
+
     Examples
     --------
     >>> import numpy as np
@@ -164,6 +205,16 @@ class PrivatePoissonRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegr
     alpha
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
         where privacy needs more. None lets the plan choose.{PENALTIES}{FITTED}
+
+    See Also
+    --------
+    PrivateRidge : numbers that are not counts
+
+    References
+    ----------
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023.
 
     Examples
     --------

@@ -105,6 +105,17 @@ class PrivateSGDClassifier(_Stepped, ClassWeights):
         Name or instance of a loss for classes, such as ``"hinge"``,
         ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{CLASS_WEIGHT}{_STEPS}{_REST}{FITTED}
 
+    See Also
+    --------
+    PrivateLogisticRegression : defaults for probabilities
+    PrivateStreamClassifier : rows that arrive over time
+
+    References
+    ----------
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
+    Abadi et al., *Deep learning with differential privacy*, 2016.
+
     Examples
     --------
     >>> from discreet import Bounds
@@ -152,6 +163,17 @@ class PrivateSGDRegressor(_Stepped, PrivateRegressor):
         ``"absolute"``, ``"huber"`` or ``"quantile"``. Labels are mapped to
         [-1, 1] inside.{_STEPS}{_REST}{FITTED}
 
+    See Also
+    --------
+    PrivateRidge : defaults for squared losses
+    PrivateStreamRegressor : rows that arrive over time
+
+    References
+    ----------
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
+    Abadi et al., *Deep learning with differential privacy*, 2016.
+
     Examples
     --------
     >>> from discreet import Bounds
@@ -179,6 +201,16 @@ class PrivateQuantileRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateReg
         Ridge strength on the sum scale, in the scaled domain; None lets the plan
         choose.{ALGORITHM}{_REST}{FITTED}
 
+    See Also
+    --------
+    PrivateQuantile : quantiles of one column
+    PrivateHuberRegressor : means, robust to outlying labels
+
+    References
+    ----------
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
+
     Examples
     --------
     >>> from discreet import Bounds
@@ -201,6 +233,22 @@ class PrivateGeometricMedian(PrivateEstimator):
     Rows are clipped to the declared ranges (or norm) and mapped into the unit
     ball by one common scale, since distances do not allow one per coordinate.
 {COMMON}
+
+    Attributes
+    ----------
+    coef_
+        The released point.
+    guarantee_
+        The privacy guarantee of the release.
+
+    See Also
+    --------
+    PrivateMedian : one column
+
+    References
+    ----------
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014.
 
     Examples
     --------

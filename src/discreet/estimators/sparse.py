@@ -132,6 +132,15 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
     stale
         See :class:`~discreet.algorithms.FrankWolfe`; used with ``threshold``.{FITTED}
 
+    See Also
+    --------
+    PrivateElasticNet : fewer features
+    PrivateSparseRegression : a privately selected support
+
+    References
+    ----------
+    Talwar, Thakurta, Zhang, *Nearly optimal private LASSO*, 2015.
+
     Examples
     --------
     >>> import numpy as np
@@ -168,6 +177,15 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
     stale
         Margin by which a sparse row may be out of date: fast steps on sparse
         data, see :class:`~discreet.algorithms.FrankWolfe`.{CLASS_WEIGHT}{FITTED}
+
+    See Also
+    --------
+    PrivateLogisticRegression : fewer features
+    PrivateLasso : numbers
+
+    References
+    ----------
+    Talwar, Thakurta, Zhang, *Nearly optimal private LASSO*, 2015.
 
     Examples
     --------
@@ -221,6 +239,16 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
     clip
         Residual, in half label ranges, from which a row of full norm counts
         linearly.{GUESS}{FITTED}
+
+    See Also
+    --------
+    PrivateLasso : an l1 ball
+    PrivateSparseLogisticRegression : classes
+
+    References
+    ----------
+    Kifer, Smith, Thakurta, *Private convex empirical risk minimization and high-dimensional
+    regression*, 2012.
 
     Examples
     --------

@@ -72,6 +72,14 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
     ``loss`` is ``"logistic"`` (softmax for more than two classes) or
     ``"hinge"`` (two classes).
 {_PARAMETERS}
+    See Also
+    --------
+    PrivateSGDClassifier : rows that are all there
+
+    References
+    ----------
+    Kairouz et al., *Practical and private (deep) learning without sampling or shuffling*, 2021.
+
     Examples
     --------
     >>> import numpy as np
@@ -172,6 +180,14 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
     ``loss`` is ``"huber"``, ``"absolute"`` or ``"squared"`` (with clipped
     gradients); residuals are measured in half label ranges.
 {_PARAMETERS}
+    See Also
+    --------
+    PrivateSGDRegressor : rows that are all there
+
+    References
+    ----------
+    Kairouz et al., *Practical and private (deep) learning without sampling or shuffling*, 2021.
+
     Examples
     --------
     >>> import numpy as np

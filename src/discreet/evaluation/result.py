@@ -52,7 +52,7 @@ class Evaluation:
     n_rows
         Number of rows where it is public, else None.
     guarantee
-        What the release promises.
+        The privacy guarantee of the release.
     level
         Of all intervals.
 

@@ -35,7 +35,7 @@ class Summary:
     names, coefficients
         The coefficients that the model predicts with, the intercept last.
     guarantee
-        What the release promises.
+        The privacy guarantee of the release.
     inference
         What intervals are computed from; None if they were not asked for.
     level

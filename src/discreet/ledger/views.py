@@ -117,7 +117,7 @@ class Spending:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the release promises, with everything needed to check it."""
+        """The privacy guarantee of the release, with everything needed to check it."""
         return Guarantee.from_dict(self.stated)
 
     @property

@@ -127,6 +127,7 @@ class Loss(Part):
         "range_at_extreme_labels",
         "curvature_unimodal",
         "quadratic",
+        "squared_distance",
         "nonnegative",
         "probabilities",
         "pull",
@@ -210,6 +211,11 @@ class Loss(Part):
     @property
     def quadratic(self) -> bool:
         """Whether the loss is ``(z - y)^2 / 2``, so that second moments of the rows suffice."""
+        return False
+
+    @property
+    def squared_distance(self) -> bool:
+        """Whether the loss of several outputs is ``||z - y||^2 / 2``: second moments suffice."""
         return False
 
     @property

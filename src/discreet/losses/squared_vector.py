@@ -33,6 +33,7 @@ class SquaredVector(VectorLoss):
     proved_convex: ClassVar[bool] = True
     range_at_extreme_labels: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
+    squared_distance: ClassVar[bool] = True
 
     def value(self, z: Array, y: Array) -> Array:
         return np.asarray(0.5 * np.sum((z - y) ** 2, axis=1))

@@ -179,7 +179,7 @@ class LearnedColumns:
 
     @property
     def too_few(self) -> bool:
-        """Whether noise drowns the ranks, by public facts alone."""
+        """Whether noise outweighs the ranks, by public facts alone."""
         if self.rows is None:
             return False
         scans = [self.scan(name, upper=True) for name in self.ranges]

@@ -82,7 +82,7 @@ class PrivatePCA(
         :class:`~discreet.Bounds` that the next step can declare: components do not make rows
         longer, so it is the row norm of the input.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
 
     See Also
     --------

@@ -65,7 +65,7 @@ class PrivateBounds(LearnedBounds, OneToOneFeatureMixin, PrivateTransformer):  #
     bounds_
         The ranges as :class:`~discreet.Bounds`, with the names of columns if there are any.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
 
     See Also
     --------

@@ -48,7 +48,7 @@ class PrivateCategories(LearnedCategories, PrivateTransformer):
     bounds_
         :class:`~discreet.Bounds` of the indicators, for the next step.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
 
     See Also
     --------

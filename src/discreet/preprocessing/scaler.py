@@ -56,7 +56,7 @@ class PrivateStandardScaler(LearnedScale, OneToOneFeatureMixin, PrivateTransform
     bounds_
         :class:`~discreet.Bounds` of scaled rows, for the next step.
     guarantee_
-        What the release promises.
+        The privacy guarantee of the release.
 
     See Also
     --------

@@ -24,7 +24,7 @@ from discreet.errors import Incompatible, InvalidData, InvalidParameter, Missing
 from discreet.losses import Loss
 from discreet.regularizers import Regularizer, Zero, combined_prox
 from discreet.sets import AllSpace, ConvexSet, Intersection
-from discreet.tuned.algorithms import DROWNED_ROWS, NORM_GUESS
+from discreet.tuned.algorithms import NOISE_ONLY_ROWS, NORM_GUESS
 
 SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not protected"
 """What no release of the library protects."""
@@ -397,7 +397,7 @@ def rows_against_noise(problem: Problem, budget: Budget) -> float:
 
 
 def rows_remark(problem: Problem, budget: Budget) -> str | None:
-    """Return a caution where noise drowns the rows, or None.
+    """Return a caution where noise outweighs the rows, or None.
 
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
@@ -406,7 +406,7 @@ def rows_remark(problem: Problem, budget: Budget) -> str | None:
     >>> rows_remark(problem, Budget(0.1, 1e-6))
     'the rows are too few for this budget: noise that hides one of them outweighs all ...'
     """
-    if rows_against_noise(problem, budget) >= DROWNED_ROWS:
+    if rows_against_noise(problem, budget) >= NOISE_ONLY_ROWS:
         return None
     return (
         "the rows are too few for this budget: noise that hides one of them outweighs all of them "

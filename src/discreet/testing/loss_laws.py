@@ -295,12 +295,18 @@ def curvature_rises_then_falls(loss: Loss) -> None:
 
 
 def quadratic_means_squared(loss: Loss) -> None:
-    """``quadratic`` is half the squared error and nothing else."""
+    """``quadratic`` and ``squared_distance`` are half the squared error and nothing else."""
     if loss.quadratic:
         z, y = sample(loss, seed=17)
         hold(z.ndim == 1 and y.ndim == 1, "quadratic is for plain labels and one output")
         hold(np.isclose(loss.value(z, y), (z - y) ** 2 / 2), "quadratic: value is (z - y)^2 / 2")
         hold(np.isclose(loss.slope(z, y), z - y), "quadratic: slope is z - y")
+    if loss.squared_distance:
+        z, y = sample(loss, seed=17)
+        hold(z.shape == y.shape == (len(z), loss.outputs), "squared_distance: labels are vectors")
+        half = np.sum((z - y) ** 2, axis=1) / 2
+        hold(np.isclose(loss.value(z, y), half), "squared_distance: value is ||z - y||^2 / 2")
+        hold(np.isclose(loss.slope(z, y), z - y), "squared_distance: slope is z - y")
 
 
 def nonnegative_holds(loss: Loss) -> None:

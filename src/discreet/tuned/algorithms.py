@@ -15,7 +15,7 @@ Margins of a classifier grow where classes separate; predictions of a scaled lab
 ENOUGH_ROWS = 500.0
 """Rows per unit of noise below which noise, not the data, sets the error."""
 
-DROWNED_ROWS = 1.0
+NOISE_ONLY_ROWS = 1.0
 """Rows per unit of noise below which models say next to nothing of their rows (no script).
 
 There all rows together, were they to pull one way, pull less than noise does.

@@ -99,6 +99,15 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     plan_
         What was planned.
 
+    See Also
+    --------
+    evaluate : score one model with a guarantee
+
+    References
+    ----------
+    Liu, Talwar, *Private selection from private candidates*, 2019.
+    Papernot, Steinke, *Hyperparameter tuning with Rényi differential privacy*, 2022.
+
     Examples
     --------
     >>> import numpy as np

@@ -17,7 +17,7 @@ from discreet.algorithms import NoisyGradient, ObjectivePerturbation
 from discreet.algorithms.gradient.adaptive_clip import AdaptiveClip
 from discreet.algorithms.gradient.hidden_state import convex_factor, strong_factor
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
-from discreet.algorithms.gradient.path import walk
+from discreet.algorithms.gradient.path import descend
 from discreet.algorithms.gradient.settings import RULES
 from discreet.algorithms.perturbation.objective_perturbation import ObjectivePerturbationPlan
 from discreet.bounds import Bounds
@@ -143,7 +143,7 @@ def step_law(plan: NoisyGradientPlan, X: np.ndarray, y: np.ndarray, draws: int) 
     random = Seeded(11)
     rows = plan.problem.bound(ArraySource(X, y))
     with ClippedSums(rows, plan.problem.loss, shifting=plan.shifting) as sums:
-        return [float(walk(plan, rows, sums, random)[0]) for _ in range(draws)]
+        return [float(descend(plan, rows, sums, random)[0]) for _ in range(draws)]
 
 
 REAL = Bounds(row_norm=1.0, label=(-1.0, 1.0))
@@ -838,13 +838,13 @@ def test_the_bound_counts_rows_where_they_are_fewer_than_weights(rule: str) -> N
     config = NoisyGradient(rule=rule, norm_guess=norm, steps=40, output=RULES[rule].proved)
     plan = config.plan(problem(n_rows=n, n_features=p), Budget(8.0, 1e-3))
     facts = plan.facts_of_noise
-    assert facts.heard == n / p
+    assert facts.span_share == n / p
     # Typical steps are so short here that noise is the smaller part of their bound.
     part = 1.0 if rule == "typical" else 0.7
-    assert plan.bound < part * plan.rule.bound(replace(facts, heard=1.0), 40)
+    assert plan.bound < part * plan.rule.bound(replace(facts, span_share=1.0), 40)
     for other in ({"constraint": L2Ball(radius=norm)}, {"regularizer": L1(strength=0.1)}):
         changed = config.plan(problem(n_rows=n, n_features=p, **other), Budget(8.0, 1e-3))
-        assert changed.facts_of_noise.heard == 1.0
+        assert changed.facts_of_noise.span_share == 1.0
     s = 2 * y - 1
 
     def risk(w: np.ndarray) -> float:

@@ -30,7 +30,7 @@ from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussi
 from discreet.algorithms.gradient.averages import OUTPUTS
 from discreet.algorithms.gradient.hidden_state import HiddenState
 from discreet.algorithms.gradient.line_search import LineSearch, check_line_search
-from discreet.algorithms.gradient.path import walk
+from discreet.algorithms.gradient.path import descend
 from discreet.algorithms.gradient.settings import RULES, GradientSetting
 from discreet.algorithms.gradient.step_rules import Facts, batch_rate
 from discreet.bounds import Array
@@ -349,7 +349,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         assert self.problem.n_rows is not None
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
         with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
-            weights = walk(self, rows, sums, random)
+            weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)
         weights = self.problem.constraint.project(weights)

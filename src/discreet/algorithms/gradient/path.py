@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 
 
-def walk(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomness) -> Array:
+def descend(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomness) -> Array:
     """Take the steps of a plan and return the average of the path it releases."""
     facts, rule, steps, rate = plan.facts_of_noise, plan.rule, plan.steps, plan.sampler.rate
     average, momentum, seen = Average(plan.output, steps), plan.momentum, 0.0

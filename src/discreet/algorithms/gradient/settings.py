@@ -159,7 +159,7 @@ class GradientSetting:
         return self._facts_for(None)
 
     @property
-    def _heard(self) -> float:
+    def _span_share(self) -> float:
         """Part of the noise that lies in the span of the rows, at most, where only that counts."""
         n, p = self.problem.n_rows, self.problem.dimension
         free = self.problem.constraint.whole_space and self.strength == 0.0
@@ -194,7 +194,7 @@ class GradientSetting:
             unit=spread * (apart * self.clip * multiplier) ** 2 if noise is None else noise,
             growth=(2 if pure else 1) if noise is None else 0,
             sampling=self.sampler.variance(n, clip),
-            heard=self._heard,
+            span_share=self._span_share,
             # Noise is let carry weights as much further as good ones are longer than usual.
             margin=max(1.0, self.norm_guess / usual) / self.problem.row_norm,
             bend=clip * self.problem.row_norm,

@@ -81,7 +81,7 @@ class Facts:
     ``noise(steps)`` is the variance of one noisy gradient: ``unit * steps**growth``
     plus ``sampling``, growth 1 for Gaussian and 2 for pure noise. ``margin`` is the
     norm of weights that may move a prediction by one; infinite where the norm of
-    good weights is known. ``heard`` is the part of the noise that can move predictions
+    good weights is known. ``span_share`` is the part of the noise that can move predictions
     of the rows: without a set or penalty, what lies outside their span cannot. ``bend``
     is what the loss of one row curves by if its slope turns while the prediction moves
     by one, and ``target`` what labels are.
@@ -98,7 +98,7 @@ class Facts:
     growth: int
     sampling: float = 0.0
     margin: float = math.inf
-    heard: float = 1.0
+    span_share: float = 1.0
     bend: float = 1.0
     target: str = "sign"
 
@@ -107,7 +107,7 @@ class Facts:
 
     def felt(self, steps: int) -> float:
         """Return the part of the variance that a bound depends on."""
-        return float(self.heard * self.unit * steps**self.growth + self.sampling)
+        return float(self.span_share * self.unit * steps**self.growth + self.sampling)
 
     def aim(self, steps: int, share: float = NOISE_SHARE) -> float:
         """Return how far to go: to good weights, or as far as noise lets one see.
@@ -171,7 +171,7 @@ class Lipschitz(Rule):
     name = "lipschitz"
 
     def steps(self, facts: Facts) -> float:
-        return _matching(facts, facts.heard * facts.unit)
+        return _matching(facts, facts.span_share * facts.unit)
 
     def bound(self, facts: Facts, steps: int) -> float:
         return facts.distance * math.sqrt(facts.square(steps, ridge=False) / steps)

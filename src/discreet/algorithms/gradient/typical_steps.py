@@ -8,7 +8,7 @@ it, whatever the average of the path is. On the other hand a direction is fitted
 only if ``h t`` is well above one. The time at which both go equally well does not
 depend on ``h``: it is a constant over ``s``, here ``CORNER_PREDICTION``. So no guess of the
 norm of good weights is needed; one that is given sets the time instead, such
-that noise alone would carry weights that far. Where noise drowns the rows
+that noise alone would carry weights that far. Where noise outweighs the rows
 (``NOISE_SHARE``), and where rows are so many that noise sets no limit (``CORNER_TIME``), the
 time is shorter.
 

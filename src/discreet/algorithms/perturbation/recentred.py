@@ -35,7 +35,7 @@ from discreet.accounting import (
     LossTerms,
     default_strength,
 )
-from discreet.accounting.gaussian_profile import least_within
+from discreet.accounting.gaussian_profile import smallest_feasible
 from discreet.accounting.pld import chain_delta
 from discreet.accounting.theorems import theorems
 from discreet.algorithms.gradient import LineSearch, estimates_logit
@@ -184,7 +184,7 @@ def calibrated(
         )
         return chain_delta(events, budget.epsilon)
 
-    factor = least_within(achieved, budget.delta, limit=64.0, start=1.1, accuracy=1e-3)
+    factor = smallest_feasible(achieved, budget.delta, limit=64.0, start=1.1, accuracy=1e-3)
     if math.isinf(factor):
         raise BudgetTooSmall(
             "Two runs of objective perturbation have no calibration at this budget in mode "

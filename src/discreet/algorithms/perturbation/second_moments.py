@@ -68,7 +68,7 @@ class SecondMoments:
     dimension
         Number of coordinates of a row.
     row_norm, label
-        Bounds on the Euclidean norm of a row and on the size of a label, each
+        Bounds on the Euclidean norm of a row and of a label, each
         times the root of the largest weight. A label of 0 stands for rows without
         labels: the vector is then not part of the release.
     row_l1
@@ -80,6 +80,8 @@ class SecondMoments:
     label_room
         Power of two that the label scale is enlarged by: the vector then gets
         a smaller share of the sensitivity and larger noise.
+    outputs
+        Numbers in a label; with several ``sum x y'`` is a matrix.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class SecondMoments:
     row_l1: float | None = None
     coarse: float = 1.0
     label_room: float = 1.0
+    outputs: int = 1
 
     def __post_init__(self) -> None:
         room = positive("label_room", self.label_room)
@@ -108,7 +111,7 @@ class SecondMoments:
     ) -> SecondMoments:
         """Return the moments of a least-squares problem; refuses other losses."""
         loss = problem.loss.inner
-        if not loss.quadratic:
+        if not (loss.quadratic or loss.squared_distance):
             raise Incompatible(
                 f"Sufficient statistics exist for the squared loss only, not for {loss.name!r}. "
                 "Use objective-perturbation."
@@ -124,6 +127,7 @@ class SecondMoments:
             capacity=rows if not problem.size_is_declared else 4 * rows,
             row_l1=None if row_l1 is None else positive("row_l1", row_l1) * root,
             coarse=coarse,
+            outputs=loss.outputs,
         )
 
     @cached_property
@@ -176,7 +180,9 @@ class SecondMoments:
     def l1_sensitivity(self, neighbours: str) -> float:
         """Return how far (diagonal, twice the off-diagonal, vector) are apart in l1."""
         _, x, y = self._bounds
-        return rows_apart(neighbours) * x * (x + y)
+        # privacy: a label of K numbers and norm y has absolute values of sum sqrt(K) y at most.
+        total = y if self.outputs == 1 else math.sqrt(self.outputs) * (1 + 4 * unit_roundoff()) * y
+        return rows_apart(neighbours) * x * (x + total)
 
     def eigenvalue_sensitivity(self) -> float:
         """Return how far neighbours' smallest eigenvalues are apart, rounding included."""
@@ -185,14 +191,18 @@ class SecondMoments:
         return x * x + room * unit_roundoff() * self.capacity
 
     def integers(self, problem: Problem, source: Source) -> tuple[Array, Array]:
-        """Return matrix and vector as exact integers in units of :attr:`unit`; one pass."""
+        """Return matrix and vector as exact integers in units of :attr:`unit`; one pass.
+
+        With several outputs the second is a matrix too, one column for each.
+        """
         sums, p = self.augmented(problem, source), self.dimension
-        return np.ascontiguousarray(sums[:p, :p]), np.ascontiguousarray(sums[:p, p])
+        cross = sums[:p, p] if self.outputs == 1 else sums[:p, p:]
+        return np.ascontiguousarray(sums[:p, :p]), np.ascontiguousarray(cross)
 
     def augmented(self, problem: Problem, source: Source) -> Array:
         """Return ``sum v v'`` of ``v = (x, y)`` as exact integers; the label comes last."""
-        p = self.dimension
-        total = np.zeros((2, p + 1, p + 1), dtype=np.int64)
+        size = self.dimension + self.outputs
+        total = np.zeros((2, size, size), dtype=np.int64)
         seen = 0
         for raw in source.blocks():
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
@@ -216,7 +226,8 @@ class SecondMoments:
     def _block(self, rows: Rows, part: slice) -> Any:
         block = rows.take(part)
         X = block.X.toarray() if block.sparse else block.X
-        y = block.y[:, 0] if block.y.ndim == 2 else block.y
+        # A clipped loss keeps the clip beside its label.
+        y = block.y[:, 0] if self.outputs == 1 and block.y.ndim == 2 else block.y
         # privacy: the factor covers the rounding of the root and of the products
         root = np.sqrt(block.weight) * np.where(
             np.isin(block.weight, (0.0, 1.0)), 1.0, 1 - 8 * unit_roundoff()
@@ -227,7 +238,8 @@ class SecondMoments:
             limit = self.row_l1 * (1 - 4 * (self.dimension + 8) * unit_roundoff())
             factor = factor * np.minimum(1.0, limit / np.maximum(size, limit))
         whole = np.trunc(X * factor[:, None])
-        labels = np.trunc(y * (root / self.label_scale * 2.0**self.bits))
+        # privacy: coordinate by coordinate towards zero, which shortens vectors too.
+        labels = np.trunc(y.T * (root / self.label_scale * 2.0**self.bits)).T
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
         both = np.column_stack([whole, labels])
         return (both.T @ both).astype(np.int64)

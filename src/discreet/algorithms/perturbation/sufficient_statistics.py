@@ -105,6 +105,13 @@ class SufficientStatistics:
         """Calibrate a run from public values."""
         one_of("ridge", self.ridge, ("stein", "adassp", "fixed"))
         strength = 0.0 if self.strength is None else nonnegative("strength", self.strength)
+        if problem.loss.outputs > 1 and not (
+            problem.constraint.whole_space and problem.regularizer.kernel.zero
+        ):
+            raise Incompatible(
+                f"{self.name} of several outputs takes no set and no penalty but a ridge. Leave "
+                "them out, or fit each output by itself."
+            )
         if problem.grouping is not None and self.row_l1 is not None:
             # privacy: a row that counts in part would be shortened to the norm of a whole one.
             raise Incompatible("row_l1 is for single rows, not for groups of them. Leave it out.")
@@ -140,7 +147,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
     @property
     def _size(self) -> int:
         p = self.moments.dimension
-        return p * (p + 1) // 2 + p + (self.ridge == "adassp")
+        return p * (p + 1) // 2 + p * self.moments.outputs + (self.ridge == "adassp")
 
     @cached_property
     def _double(self) -> float:
@@ -199,7 +206,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
     def expected_excess(self) -> float:
         """Bound on the expected excess risk (sum scale) if good weights have the guessed norm."""
         (matrix, vector), p, guess = self.spread, self.moments.dimension, self.norm_guess
-        square = matrix**2 * (p + 1) / 2 * guess**2 + vector**2 * p
+        square = matrix**2 * (p + 1) / 2 * guess**2 + vector**2 * p * self.moments.outputs
         strength = max(self.strength, math.sqrt(square) / guess)
         # The pull of a ridge that was asked for is no loss.
         added = strength - self.problem.regularizer.strong_convexity
@@ -228,13 +235,14 @@ class SufficientStatisticsPlan(CalibratedPlan):
         """Return noisy matrix, noisy vector and the strength they call for, in real units."""
         moments, p = self.moments, self.moments.dimension
         gram, cross = (m * moments.unit for m in moments.integers(self.problem, source))
-        parts, size = [packed(gram, self._double), cross], p * (p + 1) // 2
+        parts, size = [packed(gram, self._double), cross.ravel()], p * (p + 1) // 2
         if self.ridge == "adassp":
             parts.append(np.linalg.eigvalsh(gram)[:1].astype(np.float64))
         out = self.noise.add(np.concatenate(parts), random)  # privacy: the only exit of data
         square = moments.row_scale**2
         matrix = unpacked(out[:size], p, self._double) * square
-        vector = out[size:][:p] * moments.row_scale * moments.label_scale
+        vector = out[size:][: cross.size].reshape(cross.shape)
+        vector = vector * moments.row_scale * moments.label_scale
         if self.ridge == "fixed":
             return matrix, vector, self.strength
         if self.ridge == "adassp":
@@ -252,10 +260,12 @@ class SufficientStatisticsPlan(CalibratedPlan):
         problem, p = self.problem, self.moments.dimension
         kernel, domain = problem.regularizer.kernel, problem.constraint
         ridged = matrix + strength * np.eye(p)
+        # A public radius keeps the answer finite when noise makes the matrix singular.
+        usual = 64 * norm_guess_of(problem, None)
+        if vector.ndim == 2:
+            return np.column_stack([trust_region(ridged, column, usual) for column in vector.T])
         if kernel.zero and (domain.whole_space or domain.norm == "l2"):
-            # A public radius keeps the answer finite when noise makes the matrix singular.
             radius = domain.radius(p)
-            usual = 64 * norm_guess_of(problem, None)
             return trust_region(ridged, vector, radius if math.isfinite(radius) else usual)
         # Any other penalty or set needs a convex objective: raise the eigenvalues, and write
         # the quadratic as least squares over p artificial rows.
@@ -283,7 +293,7 @@ def stein_strength(
     Parameters
     ----------
     matrix, vector
-        Released second moments.
+        Released second moments; the second has a column for each of several outputs.
     matrix_noise, vector_noise
         Standard deviations of their noise (matrix: of its diagonal).
     least
@@ -295,15 +305,18 @@ def stein_strength(
     0.01
     """
     values, basis = np.linalg.eigh(matrix)
-    turned = basis.T @ vector
+    turned = (basis.T @ vector).reshape(len(values), -1).T  # the estimate of a sum is their sum
     # Near a singular matrix the estimate has no finite variance, so stay clear of it.
     floor = 0.5 * matrix_noise * math.sqrt(len(values)) - float(values[0])
     top = 4 * max(float(np.abs(values).max()), matrix_noise * len(values), floor, least)
     grid = np.geomspace(1e-2 * matrix_noise, top, 200)
     grid = np.unique(np.maximum(grid, max(least, floor, 0.0)))
     shifted = values + grid[:, None]
-    w = turned / shifted
-    inverse, square = (1 / shifted).sum(axis=1), (w * w).sum(axis=1)
-    fit = 0.5 * (values * w * w).sum(axis=1) - w @ turned + 0.5 * least * square
-    noise = 0.5 * matrix_noise**2 * (inverse * square + (w * w / shifted).sum(axis=1))
-    return float(grid[np.argmin(fit + noise + vector_noise**2 * inverse)])
+    inverse, total = (1 / shifted).sum(axis=1), np.zeros(len(grid))
+    for part in turned:
+        w = part / shifted
+        square = (w * w).sum(axis=1)
+        fit = 0.5 * (values * w * w).sum(axis=1) - w @ part + 0.5 * least * square
+        noise = 0.5 * matrix_noise**2 * (inverse * square + (w * w / shifted).sum(axis=1))
+        total += fit + noise + vector_noise**2 * inverse
+    return float(grid[np.argmin(total)])

@@ -59,6 +59,9 @@ from discreet.problem import (
 ONE_PASS = "every row is fed once a pass, at a place in the stream that does not depend on data"
 """What a stream assumes of whoever feeds it."""
 
+MOST_STEPS = 2**24
+"""Steps of a stream whose batch is left to the plan; more of them round away what rows give."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FTRL:
@@ -148,7 +151,9 @@ class FTRL:
         # The error of the square root, sens^2 = (ln n + 3.35) / pi, stands for all strategies.
         sizes = [1 << k for k in range(n.bit_length())]
         costs = [m / 2 + unit * (math.log(-(-n // m)) + 3.35) / math.pi for m in sizes]
-        return max(m for m, cost in zip(sizes, costs, strict=True) if cost <= 1.1 * min(costs))
+        best = max(m for m, cost in zip(sizes, costs, strict=True) if cost <= 1.1 * min(costs))
+        # Rounding is paid for at every step, so beyond this steps get longer, not more.
+        return max(best, 1 << (-(-n // MOST_STEPS) - 1).bit_length())
 
 
 def _met(problem: Problem) -> float:
