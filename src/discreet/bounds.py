@@ -25,6 +25,24 @@ NEIGHBOURS: dict[str, str] = {
 """The neighbour relations, each with what it protects."""
 
 
+_GROUPS: dict[str, str] = {
+    "zero-out": "all rows of one group, such as a person, against blank rows; how many rows each "
+    "group has is public",
+    "replace-one": "all rows of one group, such as a person, against any others; the number of "
+    "groups is public",
+    "add-remove": "one group, such as a person, more or less; the number of groups is secret",
+}
+
+
+def neighbours_mean(neighbours: str, unit: str = "row") -> str:
+    """Return what a neighbour relation protects, in words.
+
+    >>> neighbours_mean("add-remove", "group")
+    'one group, such as a person, more or less; the number of groups is secret'
+    """
+    return (_GROUPS if unit == "group" else NEIGHBOURS)[neighbours]
+
+
 def rows_apart(neighbours: str) -> int:
     """Return how many rows' parts a sum over all rows can move by.
 

@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> None:
         validation=args.validation,
         release_last=args.release_last,
         random_state=args.seed,
-        ledger=opened(args, schema.neighbours or "zero-out"),
+        ledger=opened(args, schema.neighbours or "zero-out", schema),
     )
     reserve = model.check()
     rows = read(inputs, schema, args.target, progress)

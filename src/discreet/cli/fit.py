@@ -17,10 +17,13 @@ from discreet.cli.models import MODELS, build, needs_target
 from discreet.cli.parser import (
     ALGORITHM_HELP,
     add_budget,
+    add_group,
     add_inference,
     add_seed,
     add_settings,
+    grouped,
 )
+from discreet.data.identifiers import group_codes
 from discreet.errors import MissingBound
 from discreet.files.writing import write_text
 from discreet.schema import Column, Encoded, Range, Schema
@@ -64,6 +67,9 @@ the model file holds released values, the guarantee and the schema; it may be
 published. Every fit spends its budget: two fits of the same rows cost the sum.
 A file that exists is not overwritten unless --force is given: it was paid for.
 --ledger keeps count and refuses what would pass a cap; see discreet ledger --help.
+
+--group COLUMN --rows-per-group K protects all rows of one person together, who then
+counts as at most K rows. A schema may say so: person = {{ group = true, rows = 5 }}
 """
 
 
@@ -89,6 +95,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_inference(parser)
+    add_group(parser)
     add_settings(parser)
     add_seed(parser)
     add_force(parser)
@@ -111,7 +118,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(
         args.out, args.card, inputs=(*inputs.files, args.schema), force=args.force, paid=True
     )
-    schema = read_schema(args.schema)
+    schema = grouped(args, read_schema(args.schema))
     progress = (lambda message: None) if args.quiet else say
     model = declared_model(
         args,
@@ -121,7 +128,7 @@ def run(args: argparse.Namespace) -> None:
         algorithm=args.algorithm,
         inference=args.inference,
         random_state=args.seed,
-        ledger=opened(args, schema.neighbours or "zero-out"),
+        ledger=opened(args, schema.neighbours or "zero-out", schema),
         learned=True,
     )
     with limited(args):
@@ -149,12 +156,19 @@ def _fit(
     from discreet.data import watching
     from discreet.estimators.learning import stand_in
 
-    secret = schema.neighbours == "add-remove"
-    # Where columns are to be learned, all rows are held.
-    files = None if schema.private else beyond_memory(inputs, schema, args.target)
-    rows: Any = files or read(inputs, schema, args.target, progress)
+    secret = hides_size(schema)
+    # Where columns are to be learned, or rows belong to groups, all rows are held.
+    held = schema.private or schema.group is not None
+    files = None if held else beyond_memory(inputs, schema, args.target)
+    # Columns that are learned protect single rows; the fit refuses groups beside them.
+    people: list[Any] | None = None if schema.group is None or schema.private else []
+    rows: Any = files or read(inputs, schema, args.target, progress, people)
     # privacy: under add-remove only the declared size is public
-    size = schema.n_rows if secret else counted(rows)
+    size = schema.n_rows if schema.neighbours == "add-remove" else counted(rows)
+    if people is not None:
+        size = model._grouping().size(
+            group_codes(people, len(rows.X)), model.neighbours, schema.n_rows
+        )
     public = stand_in(model) if schema.private else model
     problem = public._posed(None, size)[0] if hasattr(public, "_posed") else None
     for caution in cautions(budget, size, problem):
@@ -169,7 +183,7 @@ def _fit(
             )
 
     with watching(told):
-        model.fit(rows)
+        model.fit(rows, **({} if people is None else {"groups": people}))
 
 
 def beyond_memory(inputs: Inputs, schema: Schema, target: str | None) -> list[Path] | None:
@@ -238,8 +252,18 @@ def declared_model(
     return model
 
 
+def hides_size(schema: Schema) -> bool:
+    """Return whether the number of rows is secret: it may differ between neighbours."""
+    replaced = schema.group is not None and schema.neighbours == "replace-one"
+    return schema.neighbours == "add-remove" or replaced
+
+
 def read(
-    inputs: Inputs, schema: Schema, target: str | None, progress: Callable[[str], None]
+    inputs: Inputs,
+    schema: Schema,
+    target: str | None,
+    progress: Callable[[str], None],
+    people: list[Any] | None = None,
 ) -> Any:
     """Return the encoded rows of files; their columns as they are if some are to be learned.
 
@@ -251,10 +275,14 @@ def read(
         Declared columns, and which of them is predicted.
     progress
         Told about files and rows.
+    people
+        A list that takes whom rows belong to, where a column says so.
     """
     total = 0
     rules = [column.rule(schema.missing) for column in schema.columns.values()]
     columns = schema.features(target) | ({} if target is None else {target: schema.column(target)})
+    if people is not None and schema.group is not None:
+        columns[schema.group[0]] = schema.group[1]
 
     def tables() -> Any:
         nonlocal total
@@ -262,12 +290,12 @@ def read(
             yield table
             total += table.num_rows if hasattr(table, "num_rows") else len(table[next(iter(table))])
             # privacy: under add-remove the number of rows is secret, so it is not shown
-            if schema.neighbours != "add-remove":
+            if not hides_size(schema):
                 progress(f"  {total:,} row{'s' * (total != 1)}")
 
     progress(f"reading {', '.join(map(str, inputs.paths))}")
     if not schema.private:
-        return schema.encode_blocks(tables(), target)
+        return schema.encode_blocks(tables(), target, people)
     blocks = [
         {name: _kept(column, cells[name]) for name, column in columns.items()}
         for cells in (read_columns(table, list(columns)) for table in tables())

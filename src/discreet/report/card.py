@@ -14,7 +14,7 @@ from typing import Any
 from discreet.accounting import Composed, Event, Guarantee
 from discreet.accounting.guarantee import remarks
 from discreet.accounting.theorems import proofs
-from discreet.bounds import NEIGHBOURS
+from discreet.bounds import NEIGHBOURS, neighbours_mean
 from discreet.errors import InvalidParameter
 from discreet.ledger import Ledger
 from discreet.report.about import About
@@ -88,7 +88,7 @@ def card_dict(
         "version": 2,
         "library": f"discreet {version('discreet')}",
         "guarantee": guarantee.to_dict(),
-        "neighbours_mean": NEIGHBOURS[guarantee.neighbours],
+        "neighbours_mean": neighbours_mean(guarantee.neighbours, guarantee.unit),
         "under": {r: _claim(guarantee, r) for r in NEIGHBOURS if r != guarantee.neighbours},
         "proofs": [{"theorem": title, "page": page} for title, page in proofs(guarantee.theorem)],
         "cautions": _cautions(guarantee),

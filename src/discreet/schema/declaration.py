@@ -323,6 +323,20 @@ class Schema:
         y = self.labels(cells[target], target) if labelled and target is not None else None
         return Encoded(np.hstack(parts), y)
 
+    def with_group(self, name: str, rows: int) -> Schema:
+        """Return the schema with a column that says whom a row belongs to.
+
+        >>> Schema({"age": Range(0, 100)}).with_group("person", 5).group
+        ('person', Person(rows=5))
+        """
+        if name in self.columns:
+            raise InvalidParameter(
+                f"The schema declares column {name!r} already. Declare it there as {name} = "
+                f"{{ group = true, rows = {rows} }}."
+            )
+        held = {key: getattr(self, key) for key in KEYS}
+        return Schema({**self.columns, name: Person(rows=rows)}, **held)
+
     def identifiers(self, table: Any) -> Any:
         """Return whom the rows of a table belong to; None if no column says so.
 
