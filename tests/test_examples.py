@@ -26,11 +26,12 @@ def people(tmp_path, monkeypatch):
     """A folder with a data file that has every column the pages speak of."""
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
-    lines = ["age,hours,job,income,rich,visit,smoker"]
-    for _ in range(200):
+    lines = ["age,hours,job,income,rich,visit,smoker,person"]
+    for i in range(200):
         age, hours = random.integers(18, 90), random.integers(0, 80)
         job = random.choice(["private", "public", "none"])
-        lines.append(f"{age},{hours},{job},{'high' if hours > 40 else 'low'},yes,2024-05-06,no")
+        income = "high" if hours > 40 else "low"
+        lines.append(f"{age},{hours},{job},{income},yes,2024-05-06,no,p{i % 60}")
     for name in ("data.csv", "new.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     (tmp_path / "code-book.json").write_text('{"age": {"min": 17, "max": 90}}')

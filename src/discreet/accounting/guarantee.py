@@ -18,7 +18,7 @@ from discreet.accounting.events import (
 from discreet.accounting.gaussian_profile import least
 from discreet.accounting.group_conversion import for_rows
 from discreet.accounting.theorems import in_words, theorems
-from discreet.bounds import NEIGHBOURS, Neighbours
+from discreet.bounds import NEIGHBOURS, Neighbours, neighbours_mean
 from discreet.checks import (
     LEAST_EPSILON,
     between,
@@ -449,7 +449,7 @@ class Guarantee:
             f"epsilon = {self.epsilon:.6g}, delta = {self.delta:.3g} per {self.unit} ({self.kind})",
             f"  {when}",
             *self._reserve_lines(),
-            f"  neighbours: {self.neighbours} ({NEIGHBOURS[self.neighbours]})",
+            f"  neighbours: {self.neighbours} ({neighbours_mean(self.neighbours, self.unit)})",
         ]
         for relation in NEIGHBOURS:
             if relation == self.neighbours:

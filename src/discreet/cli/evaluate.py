@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from discreet.bounds import Neighbours
 from discreet.cli.files import check_outputs, read_model, read_schema, say, tell
-from discreet.cli.fit import read
+from discreet.cli.fit import hides_size, read
 from discreet.cli.inputs import Inputs, add_inputs
-from discreet.cli.parser import add_budget, add_seed
+from discreet.cli.ledger import add_option, opened
+from discreet.cli.parser import add_budget, add_group, add_seed, grouped
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.schema import Schema
 
@@ -57,6 +58,8 @@ def add(verbs: Any) -> None:
         help="file to write: .json for numbers, .png, .pdf or .svg for curves; may be repeated",
     )
     add_seed(parser)
+    add_group(parser)
+    add_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
         run=run,
@@ -75,24 +78,36 @@ def run(args: argparse.Namespace) -> None:
         if path.suffix.lower() not in (".json", *_PICTURES):
             raise InvalidParameter(f"{path}: end the name in .json, .png, .pdf or .svg.")
     model, schema, target = _declared(args)
+    relation = cast(Neighbours, schema.neighbours or model.neighbours)
+    ledger = opened(args, relation, schema)
+    people: list[Any] | None = None if schema.group is None else []
     plan = plan_evaluation(
         model,
         epsilon=args.epsilon,
         delta=args.delta,
         metrics=tuple(m.strip() for m in args.metrics.split(",")) if args.metrics else None,
-        neighbours=cast(Neighbours, schema.neighbours or model.neighbours),
+        neighbours=relation,
         bins=args.bins,
+        rows_per_group=None if schema.group is None else schema.group[1].rows,
     )
     pictures = [path for path in args.out if path.suffix.lower() in _PICTURES]
     if pictures and not any(b.name == "histogram" and b.shape[1] > 2 for b in plan.blocks):
         raise Incompatible("There is no curve to draw. Ask for one: --metrics accuracy,auc")
     if not args.quiet:
         say(f"reading {', '.join(map(str, inputs.paths))}")
-    rows = read(inputs, schema, target, lambda message: None)
-    public = None if schema.neighbours == "add-remove" else len(rows.X)
+    rows = read(inputs, schema, target, lambda message: None, people)
+    public = None if hides_size(schema) else len(rows.X)
     for caution in cautions(plan.budget, public):
         say(caution)
-    found = run_plan(plan, model, rows, level=args.level, random_state=args.seed)
+    found = run_plan(
+        plan,
+        model,
+        rows,
+        groups=people,
+        level=args.level,
+        ledger=ledger,
+        random_state=args.seed,
+    )
     args.interrupted = "the budget is spent, and files may not have been written."
     for path in args.out:
         if path in pictures:
@@ -112,9 +127,12 @@ def run(args: argparse.Namespace) -> None:
 def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
     """Return the model, and the columns that rows are read by."""
     model = read_model(args.model)
-    schema, target = model.schema, getattr(model, "target", None)
+    schema = getattr(model, "schema_", model.schema)
+    target = getattr(model, "target", None)
     if args.schema is not None:
         schema = read_schema(args.schema)
+    if schema is not None:
+        schema = grouped(args, schema)
     if schema is None:
         raise Incompatible(
             f"{args.model} holds no schema, so columns of a file cannot be matched to features. "

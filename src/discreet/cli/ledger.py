@@ -83,7 +83,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def opened(args: argparse.Namespace, neighbours: str) -> Any:
+def opened(args: argparse.Namespace, neighbours: str, schema: Any = None) -> Any:
     """Return the ledger that was named, or None, and refuse what it could not count."""
     if args.ledger is None:
         return None
@@ -96,6 +96,12 @@ def opened(args: argparse.Namespace, neighbours: str) -> Any:
         raise Incompatible(
             f"This ledger is about {ledger.terms.neighbours} neighbours. Declare them in the "
             f'schema: neighbours = "{ledger.terms.neighbours}".'
+        )
+    unit = "row" if schema is None or schema.group is None else "group"
+    if ledger.terms.unit != unit:
+        raise Incompatible(
+            f"This ledger protects one {ledger.terms.unit}, and this run protects one {unit}. "
+            "Their costs do not add up."
         )
     if ledger.closed:
         raise BudgetExceeded("This ledger is closed, so nothing more may be spent from it.")

@@ -7,6 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from discreet.checks import suggestion
+from discreet.errors import InvalidParameter
 from discreet.files.plain_text import printable
 
 ALGORITHM_HELP = "such as noisy-gradient; a wrong name lists all (default: auto)"
@@ -48,6 +49,24 @@ def add_inference(parser: argparse.ArgumentParser) -> None:
         choices=("table", "population"),
         help="intervals of the coefficients, counting noise (table) or sampling too (population)",
     )
+
+
+def add_group(parser: argparse.ArgumentParser) -> None:
+    """Add ``--group`` and ``--rows-per-group``."""
+    parser.add_argument("--group", metavar="COLUMN", help="protect all rows of one person: whose")
+    parser.add_argument(
+        "--rows-per-group", type=int, metavar="K", help="rows that one person counts for at most"
+    )
+
+
+def grouped(args: argparse.Namespace, schema: Any) -> Any:
+    """Return the schema with the column that ``--group`` names, if it does."""
+    if (args.group is None) != (args.rows_per_group is None):
+        raise InvalidParameter(
+            "--group and --rows-per-group belong together: the column that says whom a row "
+            "belongs to, and how many rows one person counts for at most."
+        )
+    return schema if args.group is None else schema.with_group(args.group, args.rows_per_group)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.cli.files import check_outputs, read_schema, say, tell, write_model
 from discreet.cli.fit import declared_model, read
 from discreet.cli.inputs import Inputs, add_inputs
+from discreet.cli.ledger import add_option, opened
 from discreet.cli.models import MODELS
 from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
 from discreet.errors import InvalidParameter
@@ -64,6 +65,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--plan-only", action="store_true", help="say the costs and read no row")
     parser.add_argument("--rows", type=int, help="number of rows, for --plan-only")
     add_seed(parser)
+    add_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
         run=run,
@@ -91,6 +93,7 @@ def run(args: argparse.Namespace) -> None:
         holdout=args.holdout,
         verbose=False,
         random_state=args.seed,
+        ledger=opened(args, schema.neighbours or "zero-out", schema),
     )
     if args.plan_only:
         tell(str(search.plan(n_rows=args.rows)))

@@ -40,6 +40,8 @@ class Estimate:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "not known: noise outweighs the rows it rests on"
+        if math.isnan(self.low):
+            return f"{self.value:.4f} (no interval)"
         return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
 
     def to_dict(self) -> dict[str, Any]:

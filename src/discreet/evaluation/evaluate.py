@@ -11,13 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.bounds import Neighbours
-from discreet.errors import Incompatible
+from discreet.data import Grouping
+from discreet.data.identifiers import group_codes
+from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.base import warn_of_budget
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, parts_of, read
 from discreet.ledger import spending
-from discreet.noise import as_randomness
+from discreet.noise import Randomness, as_randomness
 from discreet.problem import sealed
 from discreet.schema import Schema
 
@@ -37,6 +39,8 @@ def evaluate(
     clip_probability: float = 0.01,
     residual: float | None = None,
     label: tuple[float, float] | None = None,
+    groups: Any = None,
+    rows_per_group: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Evaluation:
@@ -81,6 +85,10 @@ def evaluate(
         smaller one means less noise.
     label
         Range of the labels; default: that of the model.
+    groups, rows_per_group
+        Whom every row belongs to, and how many rows of one group are scored at most, drawn
+        at random: all rows of a group are then protected together. Rows of a group are not
+        independent, so metrics come without intervals.
     ledger
         Where the cost is reserved before a row is read.
     random_state
@@ -104,8 +112,11 @@ def evaluate(
     plan = plan_evaluation(
         model, epsilon=epsilon, delta=delta, metrics=metrics, neighbours=neighbours, bins=bins,
         count_rows=count_rows, clip_probability=clip_probability, residual=residual, label=label,
+        rows_per_group=rows_per_group,
     )  # fmt: skip
-    return run_plan(plan, model, X, y, level=level, ledger=ledger, random_state=random_state)
+    return run_plan(
+        plan, model, X, y, groups=groups, level=level, ledger=ledger, random_state=random_state
+    )
 
 
 def plan_evaluation(
@@ -120,6 +131,7 @@ def plan_evaluation(
     clip_probability: float = 0.01,
     residual: float | None = None,
     label: tuple[float, float] | None = None,
+    rows_per_group: int | None = None,
 ) -> EvaluationPlan:
     """Return what :func:`evaluate` will release and cost; no row is needed.
 
@@ -134,12 +146,15 @@ def plan_evaluation(
     """
     check_is_fitted(model)
     relation = neighbours or getattr(model, "neighbours", "zero-out")
+    if count_rows is None:
+        count_rows = _may_lack(model, relation) or rows_per_group is not None
     common: dict[str, Any] = {
         "budget": Budget(epsilon, delta),
         "neighbours": relation,
         "bins": bins,
-        "count_rows": _may_lack(model, relation) if count_rows is None else count_rows,
+        "count_rows": count_rows,
         "clip_probability": clip_probability,
+        "rows_per_group": rows_per_group,
     }
     if is_classifier(model):
         classes = tuple(c.item() if hasattr(c, "item") else c for c in model.classes_)
@@ -167,11 +182,17 @@ def run_plan(
     X: Any,
     y: Any = None,
     *,
+    groups: Any = None,
     level: float = 0.95,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Evaluation:
     """Reserve, read, add noise: the only thing here that touches rows."""
+    if (groups is None) != (plan.rows_per_group is None):
+        raise MissingBound(
+            "groups and rows_per_group belong together: whom every row belongs to, and how many "
+            "rows one group counts for. Pass both or neither."
+        )
     random = as_randomness(random_state)
     guarantee = sealed(plan.guarantee, random)
     name = type(model).__name__
@@ -179,15 +200,29 @@ def run_plan(
         total, n_rows = {block.name: np.zeros(block.shape) for block in plan.blocks}, 0
         for scorer, rows, labels in parts_of(model, X, y):
             taken = read(scorer, rows, labels, plan)
+            if groups is not None:
+                taken = _drawn(taken, groups, plan, random)
             n_rows += len(taken[2])
             # privacy: sums of parts are exact, so they add up to the sum over all rows.
             for name, value in add_up(scorer, *taken, plan).items():
                 total[name] += value
         # privacy: the number of rows is a fact of the data under add-remove.
-        public = None if plan.neighbours == "add-remove" else n_rows
+        secret = plan.neighbours == "add-remove" or plan.rows_per_group is not None
+        public = None if secret else n_rows
         warn_of_budget("evaluate", plan.budget, public)
         released = plan.run(total, random)
     return Evaluation(plan, released, public, guarantee, level)
+
+
+def _drawn(taken: Any, groups: Any, plan: EvaluationPlan, random: Randomness) -> Any:
+    """Return rows of which those count that were drawn from their groups."""
+    X, y, good = taken
+    if len(good) != len(groups):
+        raise InvalidData("groups must hold one identifier for every row, and rows be in memory.")
+    assert plan.rows_per_group is not None
+    grouping = Grouping(plan.rows_per_group, "sample")
+    # privacy: a row that was not drawn is blank.
+    return X, y, good & (grouping.shares(group_codes(groups, len(good)), random) > 0.0)
 
 
 def _may_lack(model: Any, relation: str | None) -> bool:

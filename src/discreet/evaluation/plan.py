@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, Pure, gaussian_multiplier
+from discreet.accounting.theorems import theorems
 from discreet.bounds import NEIGHBOURS, Array, Interval, Neighbours, interval
 from discreet.checks import between, integer, one_of, positive
+from discreet.data import Grouping
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.evaluation.laws import NoiseLaw
 from discreet.evaluation.released_sums import Block
@@ -60,6 +62,9 @@ class EvaluationPlan:
         Range of the labels of a regression.
     probabilities
         Whether the scores of a classifier are probabilities.
+    rows_per_group
+        What is protected: None for one row; else all rows of one group, of which at most
+        so many are drawn and scored.
 
     Examples
     --------
@@ -80,6 +85,7 @@ class EvaluationPlan:
     residual: float = 1.0
     label: Interval | None = None
     probabilities: bool = True
+    rows_per_group: int | None = None
 
     def __post_init__(self) -> None:
         offered = REGRESSOR_METRICS if self.classes is None else CLASSIFIER_METRICS
@@ -111,6 +117,13 @@ class EvaluationPlan:
                     "label=(low, high)."
                 )
             interval("label", self.label)
+        if self.rows_per_group is not None:
+            Grouping(self.rows_per_group)
+            if not self.count_rows:
+                raise Incompatible(
+                    "How many rows of a group are scored is not public, so their number is "
+                    "released with noise: count_rows must be True."
+                )
         if self.neighbours == "add-remove" and not self.count_rows:
             raise Incompatible(
                 "Under add-remove neighbours the number of rows is secret, so it is released "
@@ -143,12 +156,13 @@ class EvaluationPlan:
     @cached_property
     def laws(self) -> dict[str, NoiseLaw]:
         """The noise of each block, in units of rows."""
-        many = len(self.blocks)
+        # privacy: a group is so many rows at most, see lemmas/groups.
+        many = len(self.blocks) * (self.rows_per_group or 1)
         if self.budget.delta > 0:
             # privacy: shifts over deviations, squared, add up to one over the multiplier squared.
             unit = _OUTWARDS * gaussian_multiplier(self.budget.epsilon, self.budget.delta)
             lengths = {b.name: b.sensitivity("l2", self.neighbours) for b in self.blocks}
-            scale = unit * math.sqrt(many)
+            scale = unit * math.sqrt(len(self.blocks)) * (self.rows_per_group or 1)
             return {name: NoiseLaw("gaussian", length * scale) for name, length in lengths.items()}
         # privacy: sums of absolute shifts over scales add up to epsilon.
         lengths = {b.name: b.sensitivity("l1", self.neighbours) for b in self.blocks}
@@ -159,6 +173,7 @@ class EvaluationPlan:
     def guarantee(self) -> Guarantee:
         """What the evaluation promises, whatever the rows are."""
         event: Event = Pure(self.budget.epsilon)
+        grouped = self.rows_per_group is not None
         if self.budget.delta > 0:
             event = Gaussian(gaussian_multiplier(self.budget.epsilon, self.budget.delta))
         return Guarantee(
@@ -166,8 +181,9 @@ class EvaluationPlan:
             delta=self.budget.delta,
             neighbours=self.neighbours,
             event=event,
-            theorem="evaluation",
+            theorem="evaluation" if not grouped else theorems("evaluation", "lemmas/groups"),
             assumptions=(SIDE_CHANNELS, ALONE),
+            unit="group" if grouped else "row",
         )
 
     def run(self, sums: Mapping[str, Array], random: Randomness) -> dict[str, Array]:

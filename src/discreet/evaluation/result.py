@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -121,6 +121,10 @@ class Evaluation:
                 self.released["r2"], self.plan.laws["r2"], self._size, level=self.level,
                 residual=residual, reach=0.5 * high - 0.5 * low,
             )  # fmt: skip
+        if self.plan.rows_per_group is not None:
+            # Rows of a group are not independent, which every interval here takes for granted.
+            ends = {"low": math.nan, "high": math.nan, "exact": False}
+            found = {name: replace(one, **ends) for name, one in found.items()}  # type: ignore[arg-type]
         return {name: found[name] for name in _SHOWN if name in found}
 
     def named(self) -> dict[str, Estimate]:
@@ -174,6 +178,7 @@ class Evaluation:
                 lines.append(f"{name:<22}{'?':>10}   noise outweighs the rows it rests on")
                 continue
             ends = f"{_number(found.low)} to {_number(found.high)}" + " exact" * found.exact
+            ends = "none" if math.isnan(found.low) else ends
             noise = f"+-{found.noise:.2g}"
             lines.append(f"{name:<22}{_number(found.value):>10}   {ends:<24}{noise:>10}")
         return "\n".join([*lines, "", *self._notes(), "", str(self.guarantee)])
@@ -183,6 +188,8 @@ class Evaluation:
         printer.text(str(self))
 
     def _notes(self) -> list[str]:
+        if self.plan.rows_per_group is not None:
+            return ["Rows of a group are not independent, so no interval is given."]
         notes = ["Intervals count sampling and privacy noise; 'noise' is the latter's deviation."]
         notes.append("Scores of rows the model was fitted to, or chosen by, are too good.")
         if not self.plan.count_rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.accounting import Gaussian, Guarantee, Pure, gaussian_multiplier
-from discreet.bounds import NEIGHBOURS
+from discreet.bounds import neighbours_mean
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.views import Balance, Spending, named
 from discreet.looks import document, note, section, table, text
@@ -70,11 +70,12 @@ def statement_sections(
 
 def _promise(ledger: Ledger) -> str:
     terms, cap = ledger.terms, ledger.terms.budget
+    mean = neighbours_mean(terms.neighbours, terms.unit)
     return (
         f"Everything released through this ledger, together, is differentially private with "
         f"<b>epsilon = {cap.epsilon:g}</b> and <b>delta = {cap.delta:g}</b> per "
         f"{text(terms.unit)}, whatever was chosen after earlier results were seen. "
-        f"Neighbours: {text(terms.neighbours)} ({text(NEIGHBOURS[terms.neighbours])})."
+        f"Neighbours: {text(terms.neighbours)} ({text(mean)})."
     )
 
 

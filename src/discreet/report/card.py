@@ -14,7 +14,7 @@ from typing import Any
 from discreet.accounting import Composed, Event, Guarantee
 from discreet.accounting.guarantee import remarks
 from discreet.accounting.theorems import proofs
-from discreet.bounds import NEIGHBOURS
+from discreet.bounds import NEIGHBOURS, neighbours_mean
 from discreet.errors import InvalidParameter
 from discreet.ledger import Ledger
 from discreet.report.about import About
@@ -88,7 +88,7 @@ def card_dict(
         "version": 2,
         "library": f"discreet {version('discreet')}",
         "guarantee": guarantee.to_dict(),
-        "neighbours_mean": NEIGHBOURS[guarantee.neighbours],
+        "neighbours_mean": neighbours_mean(guarantee.neighbours, guarantee.unit),
         "under": {r: _claim(guarantee, r) for r in NEIGHBOURS if r != guarantee.neighbours},
         "proofs": [{"theorem": title, "page": page} for title, page in proofs(guarantee.theorem)],
         "cautions": _cautions(guarantee),
@@ -107,11 +107,10 @@ def card_dict(
     rows = _public_rows(guarantee, getattr(model, "n_rows_", None), about.rows)
     if rows is not None:
         card["rows"] = rows
-    schema = getattr(model, "schema", None)
+    schema = getattr(model, "schema_", getattr(model, "schema", None))
     if schema is not None:
         card["schema"] = schema.to_dict()
-    if file is not None:
-        held = Path(file)
+    if file is not None and (held := Path(file)).is_file():  # a pipe cannot be read again
         card["file"] = {"name": held.name, "sha256": sha256(held.read_bytes()).hexdigest()}
     if ledger is not None:
         card["ledger"] = _account(ledger, guarantee)

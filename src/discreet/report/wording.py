@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.accounting.theorems import in_words
-from discreet.bounds import NEIGHBOURS
+from discreet.bounds import neighbours_mean
 from discreet.files.plain_text import printable
 
 _WIDTH, _NAMES = 88, 18
@@ -209,12 +209,12 @@ def _attacker(card: Mapping[str, Any]) -> list[str]:
 
 
 def _relations(card: Mapping[str, Any]) -> list[str]:
-    found = []
+    found, unit = [], card["guarantee"]["unit"]
     for relation, claim in card["under"].items():
         said = "nothing is claimed" if claim is None else budget(claim)
         if claim is None and relation == "add-remove":
             said += "; the number of rows was treated as public"
-        found.append(f"{relation} ({NEIGHBOURS[relation]}): {said}.")
+        found.append(f"{relation} ({neighbours_mean(relation, unit)}): {said}.")
     return found
 
 

@@ -1,0 +1,104 @@
+"""Scores that protect all rows of one group."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from discreet import Bounds, PrivateLogisticRegression, evaluate
+from discreet.accounting import Budget
+from discreet.errors import Incompatible, InvalidData, MissingBound
+from discreet.evaluation import plan_evaluation
+from discreet.evaluation.plan import EvaluationPlan
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, (3000, 1))
+Y = (X[:, 0] > 0).astype(int)
+PEOPLE = np.repeat(np.arange(1000), 3)
+MODEL = LogisticRegression().fit(X, Y)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_noise_is_that_of_a_row_times_the_rows_of_a_group(delta: float, neighbours: str) -> None:
+    plans = [
+        EvaluationPlan(
+            budget=Budget(1.0, delta),
+            metrics=("accuracy", "auc", "log_loss"),
+            classes=(0, 1),
+            neighbours=neighbours,  # type: ignore[arg-type]
+            count_rows=True,
+            rows_per_group=k,
+        )
+        for k in (None, 1, 4)
+    ]
+    for name, law in plans[0].laws.items():
+        assert plans[1].laws[name].deviation == pytest.approx(law.deviation)
+        assert plans[2].laws[name].deviation == pytest.approx(4 * law.deviation)
+    assert [plan.guarantee.unit for plan in plans] == ["row", "group", "group"]
+
+
+def test_a_group_moves_the_sums_by_no_more_than_its_rows_and_attains_that() -> None:
+    """By search over all groups of three rows, of which two may count."""
+    plan = plan_evaluation(MODEL, epsilon=1.0, metrics=("accuracy",), rows_per_group=2)
+    moved = 0.0
+    for rows in itertools.product((-0.9, 0.9), (0, 1), repeat=3):
+        x, y = np.array(rows[::2])[:, None], np.array(rows[1::2])
+        ideal = EvaluationPlan(
+            budget=Budget(1e9), metrics=("accuracy",), classes=(0, 1), count_rows=True,
+            rows_per_group=2,
+        )  # fmt: skip
+        found = run(ideal, x, y)
+        moved = max(moved, abs(found["correct"]))
+        assert abs(found["count"]) <= 2.001
+    assert moved == pytest.approx(1.0, abs=1e-3)
+    assert plan.blocks[0].sensitivity("l2", "zero-out") * 2 == pytest.approx(1.0)
+
+
+def run(plan: EvaluationPlan, x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    from discreet.evaluation import run_plan
+
+    found = run_plan(plan, MODEL, x, y, groups=["a"] * len(y), random_state=1)
+    return {name: float(np.ravel(value)[0]) for name, value in found.released.items()}
+
+
+def test_scores_of_groups_are_right_and_come_without_intervals() -> None:
+    found = evaluate(
+        MODEL, X, Y, epsilon=4.0, metrics=("accuracy",), groups=PEOPLE, rows_per_group=2,
+        random_state=0,
+    )  # fmt: skip
+    assert found.accuracy.value == pytest.approx(1.0, abs=0.05)
+    assert math.isnan(found.accuracy.low)
+    assert math.isnan(found.accuracy.high)
+    assert not found.accuracy.exact
+    assert "no interval" in str(found)
+    assert "no interval" in str(found.accuracy)
+    assert found.n_rows is None
+    assert "per group" in str(found.guarantee)
+
+
+def test_groups_and_their_cap_belong_together_and_fit_the_rows() -> None:
+    with pytest.raises(MissingBound, match="belong together"):
+        evaluate(MODEL, X, Y, epsilon=1.0, groups=PEOPLE)
+    with pytest.raises(MissingBound, match="belong together"):
+        evaluate(MODEL, X, Y, epsilon=1.0, rows_per_group=2)
+    with pytest.raises(InvalidData, match="one identifier for every row"):
+        evaluate(MODEL, X, Y, epsilon=1.0, groups=PEOPLE[1:], rows_per_group=2)
+    with pytest.raises(Incompatible, match="count_rows must be True"):
+        plan_evaluation(MODEL, epsilon=1.0, rows_per_group=2, count_rows=False)
+
+
+def test_a_model_per_group_is_scored_per_group_too() -> None:
+    model = PrivateLogisticRegression(
+        epsilon=4.0, bounds=Bounds(features=(-1, 1), classes=(0, 1)), rows_per_group=2,
+        random_state=0,
+    ).fit(X, Y, groups=PEOPLE)  # fmt: skip
+    found = evaluate(
+        model, X, Y, epsilon=4.0, groups=PEOPLE, rows_per_group=2, neighbours="replace-one",
+        metrics=("accuracy",), random_state=0,
+    )  # fmt: skip
+    assert found.accuracy.value > 0.9
