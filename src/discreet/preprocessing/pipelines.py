@@ -55,7 +55,7 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
     unfitted = [type(step).__name__ for step in counted if not _made(step)]
     if unfitted:
         raise InvalidParameter(
-            f"Not fitted, so without a guarantee yet: {', '.join(unfitted)}. Fit the pipeline first."
+            f"Without a guarantee yet: {', '.join(unfitted)}. Fit the pipeline first."
         )
     if not counted:
         raise InvalidParameter(
@@ -68,8 +68,8 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
     ):
         if len(values) > 1:
             raise Incompatible(
-                f"The steps of this pipeline are about different {what}: {sorted(values)}. Give all "
-                "of them the same."
+                f"The steps of this pipeline are about different {what}: {sorted(values)}. Give "
+                "all of them the same."
             )
     return found[0].compose(*found[1:])
 

@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
-STATELESS = frozenset(
-    [
-        "Binarizer",
-        "FeatureHasher",
-        "FunctionTransformer",
-        "HashingVectorizer",
-        "Normalizer",
-        "PolynomialFeatures",
-        "SchemaEncoder",
-        "SkewedChi2Sampler",
-        "PolynomialCountSketch",
-    ]
+STATELESS = (
+    "Binarizer",
+    "FeatureHasher",
+    "FunctionTransformer",
+    "HashingVectorizer",
+    "Normalizer",
+    "PolynomialCountSketch",
+    "PolynomialFeatures",
+    "SkewedChi2Sampler",
 )
 """Classes whose fit looks at the shape of rows at most."""
 
@@ -105,7 +102,7 @@ def learns_freely(step: Any) -> bool:
     if name == "MissingIndicator":
         return bool(step.features != "all")
     if name in ("GaussianRandomProjection", "SparseRandomProjection"):
-        return step.n_components == "auto"  # by the number of rows
+        return bool(step.n_components == "auto")  # by the number of rows
     if name == "RBFSampler":
         return not isinstance(step.gamma, Real)
     return name not in STATELESS
