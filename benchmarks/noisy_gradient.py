@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from descent_length import one_hot
 from scipy.optimize import linprog, minimize
 
-from descent_length import one_hot
 from discreet import Bounds, PrivateLogisticRegression, PrivateSGDClassifier
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms import NoisyGradient, ObjectivePerturbation, OutputPerturbation

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from descent_length import KINDS, one_hot
 
 from arguments import parser_of
-from descent_length import KINDS, one_hot
 from discreet.accounting import Budget
 from discreet.algorithms import RecentredPerturbation
 from discreet.algorithms.gradient import NoisyGradientPlan

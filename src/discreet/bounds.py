@@ -141,7 +141,8 @@ class Bounds:
         for all features, or one pair per feature, in their order or by the names
         of the columns: ``{"age": (17, 90), "size": (40, 200)}``. Features are
         mapped into ``[-1, 1]`` inside and coefficients come back in the user's
-        units. See ``centred`` for what becomes of 0.
+        units. See ``centred`` for what becomes of 0. ``"private"`` lets an estimator
+        learn all ranges with a share of its budget.
     label
         Range ``(low, high)`` of the label of a regression.
     classes
@@ -200,7 +201,7 @@ class Bounds:
             put("names", tuple(features))
             pairs = [interval(f"features[{name!r}]", pair) for name, pair in features.items()]
             put("features", tuple(pairs))
-        elif features is not None:
+        elif features is not None and features != "private":
             put("features", _ranges(features))
         if self.names is not None:
             put("names", self._checked_names(self.names))
@@ -213,6 +214,11 @@ class Bounds:
         if self.features is None or self.ranges(len(given)) != self.features:
             raise InvalidParameter("bounds.names needs bounds.features with one range per name.")
         return given
+
+    @property
+    def private(self) -> bool:
+        """Whether ranges of features are to be learned privately."""
+        return isinstance(self.features, str)
 
     def in_order(self, names: Sequence[str] | None) -> Bounds:
         """Return bounds whose ranges stand in the order of these columns, without names.
@@ -247,6 +253,12 @@ class Bounds:
         """
         if self.features is None:
             return None
+        if self.private:
+            raise InvalidParameter(
+                "bounds.features is private, and only estimators learn ranges, with a share of "
+                "their budget. Declare them here, or find them with PrivateBounds.",
+                parameter="bounds",
+            )
         if isinstance(self.features[0], float):
             return (self.features,) * n_features
         if len(self.features) != n_features:

@@ -19,6 +19,7 @@ from discreet import (
     Range,
     Schema,
     evaluate,
+    rehearse,
 )
 from discreet.accounting import Approximate, Pure
 from discreet.ledger.statement import statement
@@ -135,13 +136,16 @@ def write_pages(folder: Path) -> list[str]:
         epsilon=8.0, delta=0.0, neighbours="add-remove", event=Pure(8.0),
         theorem="a theorem of someone else whose name is " + "long " * 30,
     )  # fmt: skip
+    bought = rehearse(model, 2000, epsilons=(0.1, 1.0, 10.0), repeats=2)
     more = {"about": about, "ledger": ledger, "file": folder / "model.json"}
     pages = {
         "statement": statement(ledger),
         "card": card_html(model, **more),
         "card-ex-post": card_html(spent),
         "card-pure": card_html(pure, about=About(name="<b>" + "x" * 200)),
-        "report": report_html(model, evaluation=found, proofs="https://example.org/proofs", **more),
+        "report": report_html(
+            model, evaluation=found, rehearsal=bought, proofs="https://example.org/proofs", **more
+        ),
         "report-wide": report_html(wide),
     }
     for name, page in pages.items():

@@ -16,7 +16,7 @@ def test_demo_writes_everything_it_says(folder, run):
     assert "not private" in out
     assert "epsilon = 1, delta = 1e-05 per row" in out
     written = {path.name for path in (folder / "here").iterdir()}
-    assert written == {"accuracy.png", "card.txt", "card.json", "model.json"}
+    assert written == {"accuracy.png", "card.txt", "card.json", "model.json", "report.html"}
     assert "column worst radius: 5 to 30" in (folder / "here" / "card.txt").read_text()
     card = json.loads((folder / "here" / "card.json").read_text())
     model = load(folder / "here" / "model.json")
@@ -41,7 +41,7 @@ def test_demo_without_matplotlib_says_so_and_goes_on(folder, run, monkeypatch):
     code, out, err = run("demo --epsilon 1 --fits 1 --seed 1")
     assert code == 0
     assert "pip install 'matplotlib" in err
-    assert "Written to demo: model.json" in out
+    assert "Written to demo: report.html, model.json" in out
 
 
 def test_bad_settings_are_refused(folder, run):

@@ -28,7 +28,8 @@ def test_a_ledger_is_shown_and_closed(ledger, run):
 def test_a_statement_is_written(ledger, run, folder):
     code, _, err = run("ledger statement trial.ledger --out page.html --fit 0.5")
     assert (code, err) == (0, "statement written to page.html\n")
-    assert "<title>Privacy statement: trial</title>" in (folder / "page.html").read_text()
+    page = (folder / "page.html").read_text()
+    assert "<title>Privacy statement: What was spent on trial</title>" in page
     code, _, err = run("ledger statement trial.ledger --out trial.ledger")
     assert code == 1
     assert "named twice" in err

@@ -209,9 +209,15 @@ def test_a_report_with_evaluation_and_ledger(folder, run):
     assert run("evaluate model.json data.csv --epsilon 1 --out scores.json")[0] == 0
     (folder / "about.toml").write_text(ABOUT)
     line = "report model.json --out report.html --evaluation scores.json --ledger people.ledger"
-    assert run(f"{line} --about about.toml --proofs docs/proofs")[0] == 0
+    assert run(f"{line} --about about.toml --proofs docs/proofs --rehearse")[0] == 0
     page = (folder / "report.html").read_text()
-    for said in ("How good it is", "Releases (1)", "href='docs/proofs/", "Income", "Coefficients"):
+    for said in (
+        "How good it is",
+        "Releases (1)",
+        "href='docs/proofs/",
+        "Income",
+        "300 made-up rows",
+    ):
         assert said in page
     assert "987654" not in page
     code, _, err = run("report model.json --out report.html --evaluation data.csv")

@@ -20,7 +20,15 @@ from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.noise import Seeded
 from discreet.problem import Problem, rows_against_noise
-from discreet.tuned.defaults import LEAST_RATE, LONGEST, REACH, REGIONS
+from discreet.tuned.defaults import (
+    LEAST_RATE,
+    LONGEST,
+    MOMENTUM,
+    REACH,
+    REACH_LEAST,
+    REACH_ROWS,
+    REGIONS,
+)
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 BUDGET = Budget(1.0, 1e-6)
@@ -104,7 +112,7 @@ def test_the_plan_keeps_the_budget(n_rows: int, epsilon: float, neighbours: str)
 
 
 def test_many_rows_are_read_in_batches_and_more_are_left_to_objective_perturbation() -> None:
-    few, many, more = (problem(n, 100) for n in (30_000, 500_000, 3_000_000))
+    few, many, more = (problem(n, 100) for n in (3_000, 500_000, 3_000_000))
     budget = Budget(0.1, 1e-6)
     plans = [early_stopping(p, budget) for p in (few, many, more)]
     assert plans[0] is not None
@@ -115,26 +123,47 @@ def test_many_rows_are_read_in_batches_and_more_are_left_to_objective_perturbati
     assert rows_against_noise(more, budget) > REGIONS[-2].below
 
 
-@pytest.mark.parametrize(("n_rows", "n_features"), [(16_000, 30), (20_000, 60), (20_000, 120)])
-def test_noise_moves_a_weight_equally_far_whatever_the_sizes(n_rows: int, n_features: int) -> None:
-    plan = early_stopping(problem(n_rows, n_features), Budget(0.5, 1e-6))
+@pytest.mark.parametrize(("n_rows", "n_features"), [(3000, 8), (20_000, 60), (20_000, 120)])
+def test_noise_moves_a_weight_by_the_reach_whatever_the_sizes(n_rows: int, n_features: int) -> None:
+    task, budget = problem(n_rows, n_features), Budget(0.5, 1e-6)
+    plan = early_stopping(task, budget)
     assert plan is not None
-    assert plan.sampler.rate == 1.0
     assert plan.config.step is not None
-    moved = plan.config.step * plan.noise.scale * np.sqrt(plan.steps)
+    moved = plan.config.step * plan.noise.scale / plan.sampler.rate * np.sqrt(plan.steps)
     # What is kept for the length is more noise in the steps.
-    assert moved == pytest.approx(REACH * np.sqrt(plan.sums / plan.steps), rel=0.02)
-    assert plan.output == "mean"
+    kept = np.sqrt(plan.sums / plan.steps)
+    grown = np.cbrt(rows_against_noise(task, budget) / REACH_ROWS)
+    assert grown > REACH_LEAST
+    assert moved == pytest.approx(REACH["sign"] * grown * kept, rel=0.02)
 
 
-def test_columns_are_given_time_once_rows_are_not_few() -> None:
+def test_the_reach_has_a_least_value() -> None:
+    for n_rows in (20, 60):
+        plan = early_stopping(problem(n_rows), BUDGET)
+        assert plan is not None
+        assert plan.norm_guess == pytest.approx(REACH["sign"] * REACH_LEAST * np.sqrt(3.0))
+
+
+def test_momentum_is_what_the_steps_need() -> None:
+    plans = [early_stopping(problem(n, 40), BUDGET) for n in (300, 3000, 12_000, 20_000)]
+    momenta = [plan.momentum for plan in plans if plan is not None]
+    assert momenta == sorted(momenta)
+    assert 0.0 <= momenta[0] < 0.5 < momenta[-1] <= MOMENTUM
+    for plan in plans:
+        assert plan is not None
+        assert plan.config.step is not None
+        bend = 0.25 * min(1.0, 2.0 * plan.clip) * plan.problem.n_rows
+        stable = 2.0 * (1.0 + plan.momentum) / (1.0 - plan.momentum) / bend
+        assert plan.config.step <= stable / 2.0 * (1.0 + 1e-9)
+
+
+def test_the_line_search_is_cautious_once_rows_are_not_few() -> None:
     few, more = (early_stopping(problem(n, 120), Budget(1.0, 1e-6)) for n in (10_000, 40_000))
     assert few is not None
     assert more is not None
-    assert (few.output, more.output) == ("mean", "weighted")
     assert (few.config.cautious, more.config.cautious) == (False, True)
     assert 0 < more.config.line_search < 0.04 * more.steps
-    assert more.norm_guess > 2.0 * few.norm_guess
+    assert more.norm_guess > few.norm_guess
 
 
 def test_no_guess_of_the_norm_makes_a_run_endless() -> None:

@@ -445,6 +445,7 @@ def test_nothing_but_releasable_values_is_stored(tmp_path: Path) -> None:
         "intercept_",
         "classes_",
         "n_features_in_",
+        "n_rows_",
         "guarantee_",
         "algorithm_",
         "settings_",

@@ -113,6 +113,17 @@ def test_models_of_every_kind_are_rehearsed(model, metric):
     assert found.kept(30.0) > 0.8
 
 
+def test_rows_of_one_group_cost_what_a_fit_of_groups_costs():
+    bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    alone, four = (
+        rehearse(
+            PrivateRidge(bounds=bounds, **more), 1500, n_features=5, epsilons=(0.5,), repeats=3
+        )
+        for more in ({}, {"rows_per_group": 4})
+    )
+    assert four.kept(0.5) < alone.kept(0.5) - 0.05
+
+
 def test_nothing_is_read_or_charged(tmp_path, monkeypatch):
     model = PrivateLogisticRegression(schema=SCHEMA, target="ill")
     ledger = Ledger.create(tmp_path / "l.db", dataset="d", epsilon=1.0, delta=1e-5)

@@ -9,6 +9,7 @@ import pytest
 
 from discreet import Bounds, Ledger, PrivateQuantileRegressor, PrivateRidge, evaluate
 from discreet.accounting.theorems import THEOREMS
+from discreet.rehearsal import Rehearsal
 from discreet.report import About, card_dict, card_html, checklist, report_html
 from discreet.report.checklist import MET, OPEN, YOURS
 
@@ -136,19 +137,34 @@ def test_a_seeded_or_weak_release_says_so_first(model, read_page):
     assert "no protection in practice" in text
 
 
-def test_intervals_are_shown_where_a_model_has_them(model, read_page):
-    class Summed:
-        def to_dict(self):
-            return {
-                "names": ["age"], "coef": [0.05], "estimate": [0.06], "se": [0.01], "low": [0.04],
-                "high": [0.08], "level": 0.9, "target": "table", "method": "m", "refusals": [],
-            }  # fmt: skip
-
-    model.inference_, model.summary = object(), lambda level: Summed()
-    text = read_page(report_html(model)).text
-    assert "0.04 to 0.08" in text
+def test_intervals_are_shown_where_a_model_has_them(read_page):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (20000, 2))
+    y = np.clip(0.3 * X[:, 0] + 0.1 * random.normal(size=20000), -1, 1)
+    bounds = Bounds(features=(-1, 1), label=(-1, 1))
+    ridge = PrivateRidge(epsilon=1.0, bounds=bounds, inference="population", random_state=0)
+    text = read_page(report_html(ridge.fit(X, y), level=0.9)).text
+    low, high = ridge.interval(0.9)[0]
+    assert f"{low:.4g} to {high:.4g}" in text
     assert "90% interval" in text
+    assert "count noise and sampling" in text
+    assert "Assumes: rows are independent" in text
     assert "No intervals were paid for" not in text
+    faint = ridge.set_params(epsilon=0.05).fit(X[:100], y[:100])
+    text = read_page(report_html(faint)).text
+    assert "There is no finite interval" in text
+    assert "inf" not in text.split("Coefficients")[2].split("There is no finite")[0]
+
+
+def test_a_rehearsal_tells_what_epsilon_would_have_bought(read_page, model):
+    found = Rehearsal(
+        "PrivateLogisticRegression", 1000, 0.8, 0.5,
+        {0.1: {"auc": [0.5, 0.6]}, 1.0: {"auc": [0.7, 0.75]}, 0.01: {}}, {"auc": 0.8}, {"auc": 0.5},
+    )  # fmt: skip
+    text = read_page(report_html(model, rehearsal=found)).text
+    for said in ("1,000 made-up rows", "0.725 (0.700 to 0.750)", "no fit is possible", "0.800"):
+        assert said in text
+    assert "What epsilon would have bought" not in read_page(report_html(model)).text
 
 
 def test_the_curve_is_drawn_where_it_is(model):

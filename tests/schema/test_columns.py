@@ -16,7 +16,7 @@ import discreet.schema
 from discreet import Boolean, Categories, Codes, Date, Duration, Ordinal, Range, Schema
 from discreet.errors import InvalidParameter
 from discreet.schema.column import UNREADABLE, Column
-from discreet.schema.declaration import KINDS
+from discreet.schema.kinds import KINDS
 
 COLUMNS: dict[str, Column] = {
     "range": Range(0, 10),

@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> None:
         args.interrupted = f"the model is in {args.out}; its guarantee says what was spent."
         progress(f"model written to {args.out}")
         if args.card is not None:
-            write_text(args.card, card_text(model.estimator_))
+            write_text(args.card, card_text(model.estimator_, file=args.out, ledger=model.ledger))
             progress(f"card written to {args.card}")
     tell(f"{model.summary_}\n{model.guarantee_}")
     if args.plot is not None:

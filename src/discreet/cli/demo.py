@@ -35,6 +35,8 @@ SCHEMA = Schema({name: Range(*r) for name, r in RANGES.items()} | {TARGET: Categ
 
 DELTA = 1e-5
 
+_FILES = ("report.html", "model.json", "card.json", "card.txt", "accuracy.png")
+
 _EPILOG = """\
 examples:
   discreet demo
@@ -53,8 +55,8 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "demo",
-        help="see it work on public data: accuracy, picture, privacy card",
-        description="Fit private models on public data; write a picture, a card and a model.",
+        help="see it work on public data: accuracy, picture, card, report",
+        description="Fit private models on public data; write picture, report, card and model.",
         epilog=_EPILOG,
     )
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder (default: demo)")
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
 
     from discreet import Budget, PrivateLogisticRegression
     from discreet.checks import integer
-    from discreet.report import accuracy_plot, card_dict, render
+    from discreet.report import About, accuracy_plot, card_dict, render, report_html
 
     integer("fits", args.fits)
     for epsilon in args.epsilon:
@@ -96,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
             f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
             "e.g. --out demo."
         ) from None
-    outputs = [args.out / name for name in ("model.json", "card.json", "card.txt", "accuracy.png")]
+    outputs = [args.out / name for name in _FILES]
     check_outputs(*outputs, force=args.force, paid=True)
     data = load_breast_cancer()
     columns = [list(data.feature_names).index(name) for name in RANGES]
@@ -134,10 +136,17 @@ def run(args: argparse.Namespace) -> None:
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
     tell(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
     write_model(args.out / "model.json", shown)
-    card = card_dict(shown)
+    file = args.out / "model.json"
+    about = About(
+        name="Is a tumour benign?",
+        dataset="Breast cancer Wisconsin (diagnostic), public",
+        tuning="Columns and ranges were picked with the rows in view, as the data is public.",
+    )
+    card = card_dict(shown, about=about, file=file)
     write_json(args.out / "card.json", card)
     write_text(args.out / "card.txt", render(card))
-    written = ["model.json", "card.txt", "card.json"]
+    write_text(args.out / "report.html", report_html(shown, about=about, file=file))
+    written = ["report.html", "model.json", "card.txt", "card.json"]
     try:
         accuracy_plot(
             args.out / "accuracy.png",

@@ -127,7 +127,8 @@ def run(args: argparse.Namespace) -> None:
 def _declared(args: argparse.Namespace) -> tuple[Any, Schema, str]:
     """Return the model, and the columns that rows are read by."""
     model = read_model(args.model)
-    schema, target = model.schema, getattr(model, "target", None)
+    schema = getattr(model, "schema_", model.schema)
+    target = getattr(model, "target", None)
     if args.schema is not None:
         schema = read_schema(args.schema)
     if schema is not None:

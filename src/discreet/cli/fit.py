@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs, add_memory, limited
@@ -23,7 +26,8 @@ from discreet.cli.parser import (
 from discreet.data.identifiers import group_codes
 from discreet.errors import MissingBound
 from discreet.files.writing import write_text
-from discreet.schema import Encoded, Schema
+from discreet.schema import Column, Encoded, Range, Schema
+from discreet.schema.frames import read_columns
 
 SCHEMA_EXAMPLE = """\
 neighbours = "zero-out"   # or "replace-one", "add-remove" (then also n_rows = ...)
@@ -39,7 +43,10 @@ income = { categories = ["low", "high"] }
 
 _EPILOG = f"""\
 the schema declares the columns in TOML. Ranges and categories must come from
-public knowledge, never from the file. Numbers are clipped to their range.
+public knowledge, never from the file. Numbers are clipped to their range. What
+nobody knows is left to the fit: range = "private", range = [0, "private"] and
+categories = "private" are learned with a tenth of the budget, or as
+--set bounds_share=.2 says, within the one guarantee.
 Columns that are not declared are not read. discreet schema draft writes a first one.
 
 {"".join("  " + line for line in SCHEMA_EXAMPLE.splitlines(keepends=True))}
@@ -122,6 +129,7 @@ def run(args: argparse.Namespace) -> None:
         inference=args.inference,
         random_state=args.seed,
         ledger=opened(args, schema.neighbours or "zero-out", schema),
+        learned=True,
     )
     with limited(args):
         _fit(args, model, schema, inputs, budget, progress)
@@ -130,7 +138,7 @@ def run(args: argparse.Namespace) -> None:
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     if args.card is not None:
-        write_text(args.card, card_text(model))
+        write_text(args.card, card_text(model, file=args.out, ledger=model.ledger))
         progress(f"card written to {args.card}")
     tell(str(model.guarantee_))
 
@@ -146,10 +154,14 @@ def _fit(
     """Fit to rows in memory or, where they do not fit, to files."""
     from discreet.cli.cautions import cautions
     from discreet.data import watching
+    from discreet.estimators.learning import stand_in
 
     secret = hides_size(schema)
-    files = beyond_memory(inputs, schema, args.target) if schema.group is None else None
-    people: list[Any] | None = None if schema.group is None else []
+    # Where columns are to be learned, or rows belong to groups, all rows are held.
+    held = schema.private or schema.group is not None
+    files = None if held else beyond_memory(inputs, schema, args.target)
+    # Columns that are learned protect single rows; the fit refuses groups beside them.
+    people: list[Any] | None = None if schema.group is None or schema.private else []
     rows: Any = files or read(inputs, schema, args.target, progress, people)
     # privacy: under add-remove only the declared size is public
     size = schema.n_rows if schema.neighbours == "add-remove" else counted(rows)
@@ -157,7 +169,8 @@ def _fit(
         size = model._grouping().size(
             group_codes(people, len(rows.X)), model.neighbours, schema.n_rows
         )
-    problem = model._posed(None, size)[0] if hasattr(model, "_posed") else None
+    public = stand_in(model) if schema.private else model
+    problem = public._posed(None, size)[0] if hasattr(public, "_posed") else None
     for caution in cautions(budget, size, problem):
         say(caution)
     progress("fitting" if files is None else "fitting, part by part")
@@ -187,18 +200,22 @@ def beyond_memory(inputs: Inputs, schema: Schema, target: str | None) -> list[Pa
     return files if size > memory().limit else None
 
 
-def counted(rows: Encoded | list[Path]) -> int:
+def counted(rows: Encoded | dict[str, Any] | list[Path]) -> int:
     """Return the number of rows, in memory or in files."""
     from discreet.data.tables import tables_of
 
     if isinstance(rows, Encoded):
         return len(rows.X)
+    if isinstance(rows, dict):  # of columns that are not encoded yet
+        return len(next(iter(rows.values())))
     tables = tables_of(rows)
     assert tables is not None
     return tables.count()
 
 
-def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) -> Any:
+def declared_model(
+    args: argparse.Namespace, schema: Schema, *, learned: bool = False, **settings: Any
+) -> Any:
     """Return the model that options and schema ask for; refused if they do not go together.
 
     Parameters
@@ -207,6 +224,8 @@ def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) ->
         With ``model``, ``target`` and ``set``.
     schema
         Declared columns.
+    learned
+        Whether ranges and categories may be left to be learned.
     settings
         Parameters of the estimator.
     """
@@ -224,7 +243,12 @@ def declared_model(args: argparse.Namespace, schema: Schema, **settings: Any) ->
         n_rows=schema.n_rows,
         **settings,
     )
-    model._given_bounds()
+    if learned and schema.private:
+        from discreet.estimators.learning import stand_in
+
+        stand_in(model)._given_bounds()
+    else:
+        model._given_bounds()
     return model
 
 
@@ -240,8 +264,8 @@ def read(
     target: str | None,
     progress: Callable[[str], None],
     people: list[Any] | None = None,
-) -> Encoded:
-    """Return the encoded rows of files.
+) -> Any:
+    """Return the encoded rows of files; their columns as they are if some are to be learned.
 
     Parameters
     ----------
@@ -270,4 +294,19 @@ def read(
                 progress(f"  {total:,} row{'s' * (total != 1)}")
 
     progress(f"reading {', '.join(map(str, inputs.paths))}")
-    return schema.encode_blocks(tables(), target, people)
+    if not schema.private:
+        return schema.encode_blocks(tables(), target, people)
+    blocks = [
+        {name: _kept(column, cells[name]) for name, column in columns.items()}
+        for cells in (read_columns(table, list(columns)) for table in tables())
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in columns}
+
+
+def _kept(column: Column, cells: Any) -> Any:
+    """Return cells in an array that takes little room and is read alike."""
+    if isinstance(column, Range):
+        return column.values(cells)
+    held = np.empty(len(cells), dtype=object)
+    held[:] = [sys.intern(cell) if isinstance(cell, str) else cell for cell in cells]
+    return held

@@ -113,15 +113,20 @@ def run(args: argparse.Namespace) -> None:
     if args.norm_guess is not None:
         moderate("--norm-guess", args.norm_guess)
     bounds, n_features, classes, neighbours = _public_facts(args)
+    declared: dict[str, Any] = {"bounds": bounds}
+    schema = None if args.schema is None else read_schema(args.schema)
+    if schema is not None and schema.private:
+        # What is to be learned has a share of the budget, which the model knows of.
+        declared = {"schema": schema, "target": args.target}
     model = build(
         args.model,
         classes=classes,
         given=args.set,
         epsilon=args.epsilon,
         delta=args.delta,
-        bounds=bounds,
         neighbours=neighbours,
         n_rows=args.rows,
+        **declared,
         algorithm=args.algorithm,
         inference=args.inference,
         norm_guess=args.norm_guess,
@@ -260,7 +265,7 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
                     f"--{option.replace('_', '-')} does not go with --schema, which declares it. "
                     "Change the schema instead."
                 )
-        schema = read_schema(args.schema)
+        schema = read_schema(args.schema).stand_in()
         bounds = schema.bounds_for(args.target)
         classes = bounds.classes is not None
         width = len(schema.names(args.target))

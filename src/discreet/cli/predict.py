@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     inputs = Inputs.of(args)
     check_outputs(args.out, inputs=(args.model, *inputs.files), force=args.force)
     model = read_model(args.model)
-    schema = getattr(model, "schema", None)
+    schema = getattr(model, "schema_", getattr(model, "schema", None))
     if schema is None:
         raise Incompatible(
             f"{args.model} holds no schema, so columns of a file cannot be matched to features. "

@@ -1,30 +1,26 @@
-"""Logistic regression where noise outweighs the data: noisy descent, capped slopes, stopped early.
+"""Noisy descent that stops where noise alone would carry the weights as far as good ones lie.
 
-With few rows for the budget, what matters is not to chase noise. Gradient
-descent stopped early leaves weak directions of the data alone, at less bias in
-the strong ones than a ridge term of the same effect; and capping gradients, in
-the way that keeps logits calibrated, lessens the noise. Both only pay when
-noise is the problem, which public facts tell: the number of rows against the
-noise a sum of gradients must carry. Momentum makes a few hundred steps go as
-far as thousands, and batches make them cheap on many rows.
+Descent along noisy gradients has one number that matters, its *time*: the sum of
+the lengths of its steps. Directions in which the data curves by more than one
+over the time are fitted, the others are left alone, at less bias in the strong
+ones than a ridge term of the same effect. Full-batch noise moves the weights
+equally far however the time is cut into steps.
 
-Where rows are few indeed, how long the weights should be is fitted once more,
-by a line search along their direction (:mod:`discreet.algorithms.gradient.line_search`), for a
-part of the
-budget that falls with the number of weights. With more rows the length found is
-right, unless classes nearly separate: these want longer weights than a short
-descent gives. So a short line search changes the length where that is clear,
-and only there.
+Noise moves each weight alike, so what is compared with good weights is how far it
+moves one of them: ``REACH`` over the row norm, times the root of the number of
+weights for all. The more rows there are per unit of noise, the weaker the
+directions worth fitting, so the reach grows with their cube root. A guess of the
+norm that the user states takes its place.
 
-The longer the descent, the farther noise moves every weight on the way, and
-with it the margins; weights that fit such margins on average are too long. The
-shorter it is, the more of its mean is the way itself. What balances the two is
-to move a weight by about ``REACH`` over the row norm, whatever the numbers of
-rows and weights (``benchmarks/descent_length.py``). Two kinds of real data want
-more. Few columns often separate the classes well, so weights are large; little
-is lost where noise outweighs the rows anyhow. And with more rows, weak directions
-become worth fitting, which data with many columns have; the later part of the
-descent then counts more.
+Steps are as many as it takes to be stable with ``MOMENTUM`` at most, and at least
+``STEPS``, so that the average of the path is one over many windows of momentum.
+Momentum is what these steps need and no more: the less of it, the sooner the
+average forgets each noise.
+
+The length of weights of logistic regression is then fitted once more by a line
+search along their direction (:mod:`discreet.algorithms.gradient.line_search`): where
+rows are few, for a part of the budget that falls with the number of weights;
+with more rows it changes the length only where that is clear.
 
 Privacy is that of :class:`~discreet.algorithms.NoisyGradient` whatever these
 choices are.
@@ -33,6 +29,7 @@ choices are.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from discreet.algorithms.gradient import NoisyGradient
 from discreet.checks import positive
@@ -40,32 +37,32 @@ from discreet.defaults.case import Case
 from discreet.mechanisms.batches import rows_of_a_step
 from discreet.problem import Problem
 from discreet.tuned.defaults import (
+    DRAWN,
     LEAST_RATE,
     LINE_SEARCH,
     LINE_SEARCH_CAUTIOUS,
     LINE_SEARCH_WEIGHTS,
     LONGEST,
     MOMENTUM,
-    NORM,
-    NORM_ROWS,
+    MOST_RATE,
     REACH,
-    REACH_A_COLUMN,
+    REACH_LEAST,
+    REACH_ROWS,
     REGIONS,
-    ROWS_A_WEIGHT,
     STEPS,
     WORK,
 )
 
 
 def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
-    """Return the settings of a short descent on the problem with capped gradients.
+    """Return the settings of a descent stopped early.
 
     Parameters
     ----------
     case
         Public facts; the number of rows is known or declared.
     surrogate
-        The problem of the case with capped gradients.
+        The problem of the case, with capped gradients if the loss is logistic.
 
     Examples
     --------
@@ -77,42 +74,58 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
     ...                   n_features=100, n_rows=30_000)
     >>> case = Case(problem, Budget(0.1, 1e-6))
     >>> found = early_stopped(case, capped(case))
-    >>> found.steps, found.sampler, round(found.norm_guess, 1)
-    (500, 'full', 30.0)
+    >>> found.steps, found.sampler, round(found.norm_guess, 1), round(found.momentum, 2)
+    (150, 'full', 16.6, 0.64)
     """
     problem, ratio = case.problem, case.rows_per_noise
     n, p, norm = problem.n_rows, problem.dimension, problem.row_norm
     assert n is not None
-    few = case.region in REGIONS[:2]
-    guess = min(_reach(ratio, p, few=few), LONGEST) / norm
+    guess = reach(problem, ratio)
     if case.asked.norm_guess is not None:
         guess = min(positive("norm_guess", case.asked.norm_guess), LONGEST / norm)
     # No further than where noise alone would carry the weights to the guessed norm.
     time = guess * ratio / (n * surrogate.terms.lipschitz)
-    # Gradients of the longest rows start at half their norm; a smaller clip slows these down.
-    pace = min(1.0, 2.0 * surrogate.terms.lipschitz / problem.terms.lipschitz)
-    # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature, 1/4 a row at most
-    # where it starts.
-    stable = 2.0 * (1.0 + MOMENTUM) / (1.0 - MOMENTUM) / (0.25 * pace * n * norm**2)
-    steps = max(STEPS, math.ceil(time / stable))
-    searched = LINE_SEARCH / (p + LINE_SEARCH_WEIGHTS) if few else LINE_SEARCH_CAUTIOUS
+    bend = n * surrogate.terms.smoothness
+    logit = surrogate.loss.target == "sign"
+    if logit:
+        # The curvature where it starts, if gradients of the longest rows are capped.
+        bend = (
+            n * 0.25 * norm**2 * min(1.0, 2 * surrogate.terms.lipschitz / problem.terms.lipschitz)
+        )
+    # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature; half of that.
+    steps = max(STEPS, math.ceil(time * bend * (1.0 - MOMENTUM) / (1.0 + MOMENTUM)))
+    swing = max(1.0, time / steps * bend)
+    found: dict[str, Any] = {}
+    if logit:
+        few = case.region == REGIONS[0]
+        part = LINE_SEARCH / (p + LINE_SEARCH_WEIGHTS) if few else LINE_SEARCH_CAUTIOUS
+        found = {"line_search": math.ceil(steps * part), "cautious": not few}
     return NoisyGradient(
         steps=steps,
         step=time / steps,
-        momentum=MOMENTUM,
+        momentum=(swing - 1.0) / (swing + 1.0),
         rule="smooth",
-        output="mean" if few else "weighted",
+        output="weighted",
         strength=case.asked.strength or None,
         norm_guess=guess,
-        line_search=math.ceil(steps * searched),
-        cautious=not few,
-        **rows_of_a_step(max(WORK / (n * p * steps), LEAST_RATE), n),
+        **found,
+        **rows_of_a_step(_rate(n, p, steps, ratio), n),
     )
 
 
-def _reach(ratio: float, weights: int, *, few: bool) -> float:
-    """Return the norm of the weights to reach, in units of one over the row norm."""
-    root = math.sqrt(weights)
-    usual = max(REACH * root, NORM * min(1.0, math.sqrt(NORM_ROWS / ratio)))
-    usual *= min(1.0, math.sqrt(ratio / root / ROWS_A_WEIGHT))
-    return usual if few else max(usual, REACH_A_COLUMN * weights * root)
+def _rate(rows: int, weights: int, steps: int, ratio: float) -> float:
+    """Return the part of the rows in a step: all, or as many as drawing them adds little noise.
+
+    The variance that a draw adds to a step is that of the noise times the square of ``ratio``
+    over rows, steps and the rate, or less.
+    """
+    rate = max(WORK / (rows * weights * steps), LEAST_RATE, ratio**2 / (DRAWN * rows * steps))
+    return rate if rate < MOST_RATE else 1.0
+
+
+def reach(problem: Problem, ratio: float) -> float:
+    """Return the norm of weights to reach with so many rows per unit of noise."""
+    label = problem.bounding.label_bound
+    each = REACH[problem.loss.target] * (label if math.isfinite(label) else 1.0)
+    each *= max(REACH_LEAST, math.cbrt(ratio / REACH_ROWS))
+    return min(each * math.sqrt(problem.dimension), LONGEST) / problem.row_norm

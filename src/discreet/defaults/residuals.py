@@ -39,7 +39,7 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
     >>> problem = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
     ...                   n_features=10, n_rows=20_000)
     >>> [round(residual_clip(problem, Budget(e, 1e-6)), 3) for e in (0.1, 1.0, 8.0)]
-    [0.125, 0.193, 0.492]
+    [0.264, 0.774, 1.0]
     >>> [residual_clip(problem, Budget(0.01, 1e-6), alpha) for alpha in (1e-3, 0.01, 0.1)]
     [0.125, 0.32, 1.0]
     """

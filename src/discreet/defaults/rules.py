@@ -39,7 +39,7 @@ from discreet.tuned.defaults import (
     WORK_SOFTMAX,
 )
 
-SCARCE, FEW, SOME, MANY, PLENTY = REGIONS
+PLENTY = REGIONS[-1]
 
 
 class Rule:
@@ -179,16 +179,16 @@ class SoftmaxDescent(Rule):
 
 
 class RegressionDescent(Rule):
-    """Noisy descent with momentum for regression with mid-sized data.
+    """Noisy descent stopped early, for regression unless rows are many.
 
     Objective perturbation needs a ridge in proportion to its noise, which pulls all weights to
-    zero, strong directions of the data and weak ones alike. Descent that stops where noise
-    becomes visible leaves only the weak ones alone. With scarce rows a ridge is the safer guess;
-    with many its ridge vanishes, while descent still stops somewhere.
+    zero, strong directions of the data and weak ones alike. Descent that stops early leaves
+    only the weak ones alone. With many rows the ridge vanishes, while descent still stops
+    somewhere.
     """
 
-    regions = (FEW, SOME)
-    why = "descent shrinks weak directions of mid-sized data only, a ridge all of them"
+    regions = REGIONS[:2]
+    why = "descent shrinks weak directions of the data only, a ridge all of them"
 
     def applies(self, case: Case) -> bool:
         problem = case.problem
@@ -204,7 +204,7 @@ class RegressionDescent(Rule):
         return math.isfinite(terms.smoothness) and (clipped or math.isfinite(everywhere.lipschitz))
 
     def plan(self, case: Case) -> Plan:
-        return case.planned(NoisyGradient(**case.asked.parameters))
+        return case.planned(early_stopped(case, case.problem))
 
 
 class SmallestBound(Rule):

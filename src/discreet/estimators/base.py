@@ -24,6 +24,7 @@ from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudge
 from discreet.estimators.charging import charged, scored, warn_caller
 from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
 from discreet.estimators.grouped import Grouped
+from discreet.estimators.learning import LearnedFirst, learns
 from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
 from discreet.estimators.streamed import streamed
 from discreet.estimators.tabular import allows_blank, put_back, set_aside
@@ -115,6 +116,8 @@ class PrivateEstimator(Fitted, Grouped):
             ``add-remove`` neighbours ``n_rows`` is a declared size, like the
             estimator's own.
         """
+        if learns(self):
+            return LearnedFirst.plan(self, n_features, n_rows)
         return self._planned(*self._posed(n_features, n_rows))
 
     def _posed(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:

@@ -51,7 +51,8 @@ def charged(
 ) -> AbstractContextManager[Reserved]:
     """Return the block in which an estimator reads rows, charged to its ledger if it has one."""
     name = type(estimator).__name__
-    if ledger is None and guarantee.secure:
+    # A fit inside another one is counted there.
+    if ledger is None and guarantee.secure and not getattr(estimator, "_inner", False):
         _FITS[estimator] = _FITS.get(estimator, 0) + 1
         if _searching():
             _say("search", _SEARCH.format(name))

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
+from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, ClassWeights, Penalised
 from discreet.estimators.parameters import (
     ALGORITHM,
@@ -39,9 +40,9 @@ class _Classifier(AnyAlgorithm, Penalised, ClassWeights):
         return None if self.C is None else 1.0 / positive("C", self.C)
 
 
-class PrivateLogisticRegression(_Classifier):
+class PrivateLogisticRegression(WithIntervals, _Classifier):
     __doc__ = f"""Logistic regression with a privacy guarantee, binary or multinomial.
-{_PARAMETERS}{FITTED}
+{_PARAMETERS}{INFERENCE}{FITTED}
 
     See Also
     --------

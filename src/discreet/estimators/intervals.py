@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
+from discreet.algorithms import NoisyGradient
 from discreet.bounds import Array
 from discreet.checks import between, one_of
 from discreet.data import Source
@@ -23,6 +24,7 @@ from discreet.inference import (
     InferredRelease,
     Summary,
     algorithm_with_intervals,
+    arriving_steps,
     with_intervals,
 )
 from discreet.problem import CalibratedPlan, Plan, Problem, Release
@@ -57,12 +59,22 @@ class WithIntervals(LinearModel):
         if self.inference is None:
             return super()._plan(problem, budget)
         target = one_of("inference", self.inference, TARGETS)
+        if target == "population" and getattr(self, "class_weight", None) is not None:
+            raise Incompatible(
+                "Intervals for the population need rows that all weigh the same. Leave "
+                "class_weight out, or use inference='table'.",
+                parameter="inference",
+            )
         share = between("inference_share", self.inference_share, 0, 1)
         chosen: Any = self
         reason = ""
-        if getattr(self, "algorithm", None) == "auto":
+        asked = getattr(self, "algorithm", None)
+        if asked == "auto":
             chosen, name = copy.copy(self), algorithm_with_intervals(problem)
             chosen.algorithm, reason = name, REASONS[name]
+        elif asked == NoisyGradient.name and not getattr(self, "settings", None):
+            chosen, reason = copy.copy(self), REASONS[NoisyGradient.name]
+            chosen.settings = arriving_steps(problem)
         fit = super(WithIntervals, chosen)._plan
         plan = with_intervals(lambda part: fit(problem, part), budget, target, share)
         return plan.explained(reason=reason) if isinstance(plan, CalibratedPlan) else plan

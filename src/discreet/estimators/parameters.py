@@ -39,6 +39,9 @@ TABLES = """
         predict. ``fit`` and ``predict`` then take a data frame or an Arrow table as
         it is, the model keeps the schema, and ``bounds`` may add what it lacks. Names
         and numbers of features are those of the encoded table.
+    bounds_share
+        Share of the budget for ranges and categories that schema or bounds leave as
+        ``"private"``. They are learned first, within the one guarantee.
     missing
         Rows with a missing value (NaN), where there is no schema: ``"refuse"``, or
         ``"blank"``, which lets a row count for nothing in a fit, and puts a missing

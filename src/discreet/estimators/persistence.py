@@ -87,7 +87,7 @@ def whole(fit: Fit) -> Fit:
                 )
             # privacy: whether some sum overflows or underflows is a fact about the rows.
             with np.errstate(all="ignore"):
-                return fit(self, *args, **kwargs)
+                return self._run_fit(fit, *args, **kwargs)
         except MemoryError:
             self._forget()
             # privacy: numpy tells the shape it wanted: rows, which may be secret, or values.
@@ -106,6 +106,10 @@ class Seedless(Configured, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """Drop what an earlier fit left, so that a refused fit leaves no mixture of two models."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
+
+    def _run_fit(self, fit: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run a fit; others may do something before it."""
+        return fit(self, *args, **kwargs)
 
     def __sklearn_is_fitted__(self) -> bool:
         # A fit ends with its guarantee; shapes and classes are noted earlier.
@@ -129,6 +133,7 @@ class Portable(Seedless):
         "algorithm_",
         "settings_",
         "bounds_",
+        "schema_",
     )
     _unsaved: ClassVar[tuple[str, ...]] = ("random_state", "ledger")
     _assumes: ClassVar[tuple[str, ...]] = ALWAYS_ASSUMED
@@ -245,8 +250,9 @@ class Portable(Seedless):
             fits.append(several or held.shape[:-1] == np.shape(getattr(self, "quantile", 0.5)))
         if hasattr(self, "feature_names_in_"):
             fits.append(self.feature_names_in_.shape == (count,))
-        schema = getattr(self, "schema", None)
+        schema = getattr(self, "schema_", getattr(self, "schema", None))
         if schema is not None:
+            fits.append(list(schema.columns) == list(self.schema.columns))
             target = getattr(self, "target", None)
             declared, own = schema.bounds_for(target), self.bounds_
             fits += [declared.features == own.features, declared.label in (None, own.label)]

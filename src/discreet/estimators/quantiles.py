@@ -314,6 +314,8 @@ class PrivateQuantile(Quantiles):
     schema
         Declared :class:`~discreet.Schema` instead: every column of a table
         is encoded, and quantiles are those of the encoded features.
+    bounds_share
+        Share of the budget for ranges that schema or bounds leave as ``"private"``.
     neighbours
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     by
@@ -368,7 +370,7 @@ class PrivateMedian(Quantiles):
 
     Parameters
     ----------
-    epsilon, bounds, schema, neighbours, by, random_state, ledger
+    epsilon, bounds, schema, bounds_share, neighbours, by, random_state, ledger
         As in :class:`PrivateQuantile`.
 
     Attributes

@@ -15,6 +15,7 @@ from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming
 from discreet.estimators.conditional import available_where
+from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import (
     AnyAlgorithm,
     ClassWeights,
@@ -33,6 +34,7 @@ from discreet.estimators.parameters import (
 )
 from discreet.estimators.persistence import whole
 from discreet.estimators.probabilities import joint_probabilities, separate_probabilities
+from discreet.inference import arriving_steps
 from discreet.losses import (
     LOSSES,
     Absolute,
@@ -55,6 +57,8 @@ _STEPS = """
         Ridge strength on the sum scale, in the scaled domain."""
 
 _REST = PENALTIES + INTERCEPT + GUESS
+
+_KNOWN = INFERENCE + FITTED
 
 
 def _named(loss: str | Loss, targets: tuple[str, ...]) -> Loss:
@@ -82,7 +86,7 @@ class _Stepped(Penalised):
     norm_guess: float | None = None
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
-        settings = {
+        settings: dict[str, Any] = {
             "sampler": self.sampler,
             "batch": self.batch,
             "cap": self.cap,
@@ -91,11 +95,13 @@ class _Stepped(Penalised):
             "strength": nonnegative("alpha", self.alpha),
             "norm_guess": self.norm_guess,
         }
+        if getattr(self, "inference", None) is not None and self.steps is None:
+            settings |= arriving_steps(problem)
         asked = Asked(algorithm=NoisyGradient.name, settings=settings)
         return recommend(problem, budget, asked)
 
 
-class PrivateSGDClassifier(_Stepped, ClassWeights):
+class PrivateSGDClassifier(WithIntervals, _Stepped, ClassWeights):
     __doc__ = f"""Linear classifier of any registered loss, by noisy gradient steps.
 
     A loss of one output fits more than two classes one against the rest, and
@@ -103,7 +109,7 @@ class PrivateSGDClassifier(_Stepped, ClassWeights):
 {COMMON}
     loss
         Name or instance of a loss for classes, such as ``"hinge"``,
-        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{CLASS_WEIGHT}{_STEPS}{_REST}{FITTED}
+        ``"logistic"``, ``"huberised-hinge"`` or ``"softmax"``.{CLASS_WEIGHT}{_STEPS}{_REST}{_KNOWN}
 
     See Also
     --------

@@ -168,6 +168,10 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
     budget.
     The intercept's constant is small by default: it is not zero in any row, and
     a large one would be chosen again and again.
+
+    Take it if you need a model of few features. For predictions alone,
+    :class:`PrivateLogisticRegression` takes sparse rows too and was more accurate on text
+    at every epsilon tried.
 {_PARAMETERS}
     radius
         Largest l1 norm of the weights, intercept included, in the scaled

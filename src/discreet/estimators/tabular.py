@@ -12,6 +12,7 @@ from discreet.bounds import Bounds
 from discreet.checks import one_of
 from discreet.data.missing import missing_labels
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
+from discreet.estimators.learning import fit_learned, learns
 from discreet.estimators.persistence import Portable
 from discreet.estimators.reading import read_rows
 from discreet.schema import Encoded, Schema
@@ -30,13 +31,14 @@ class Tabular(Portable):
     """An estimator that takes tables as they are, by a schema; not used directly."""
 
     schema: Schema | None = None
+    bounds_share: float = 0.1
 
     neighbours: Any
     bounds: Any
 
     def _declared_schema(self) -> Schema | None:
         """Return the schema, if there is one and it goes with the other settings."""
-        schema = self.schema
+        schema = getattr(self, "schema_", self.schema)
         if schema is None:
             return None
         if not isinstance(schema, Schema):
@@ -68,6 +70,8 @@ class Tabular(Portable):
     def _given_bounds(self) -> Bounds:
         """Return what is declared about rows and labels: by bounds, by the schema, or by both."""
         bounds, schema = Bounds.of(self.bounds), self._declared_schema()
+        if bounds.private and hasattr(self, "bounds_"):
+            bounds = replace(bounds, features=self.bounds_.features)  # as the fit has learned them
         if schema is None:
             if self._target() is not None:
                 raise InvalidParameter(
@@ -107,6 +111,13 @@ class Tabular(Portable):
             )
 
     # Rows.
+
+    def _run_fit(self, fit: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run a fit; what is to be learned first is learned within its budget."""
+        # A stream never has all rows, and says itself that it cannot learn columns.
+        if hasattr(self, "partial_fit") or not learns(self):
+            return super()._run_fit(fit, *args, **kwargs)
+        return fit_learned(self, fit, *args, **kwargs)
 
     def _read_table(
         self, X: Any, y: Any = None, *, labelled: bool = False, reset: bool = False

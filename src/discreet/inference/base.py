@@ -31,6 +31,17 @@ TARGETS: dict[str, str] = {
 """What intervals may be for, in words."""
 
 
+CLEAR = 2.0
+"""The least eigenvalue must be so many times ``s sqrt(p)``, about the norm of the noise over
+``sqrt(2)``. With less the second-order terms that are left out are no longer small."""
+
+UNCLEAR = (
+    "the data does not stand out from the noise in every direction: the least eigenvalue of the "
+    "released {} is below twice the noise. More rows, a larger epsilon or fewer features help"
+)
+"""What is said where that fails."""
+
+
 def units_of(bounding: Bounding) -> dict[str, Any]:
     """Return the map from weights to the user's units, as fields of an :class:`Inference`.
 

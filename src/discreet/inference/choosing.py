@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from discreet.accounting import Budget
-from discreet.algorithms import ObjectivePerturbation, SufficientStatistics
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation, SufficientStatistics
 from discreet.algorithms.perturbation import SufficientStatisticsPlan
 from discreet.checks import one_of
-from discreet.errors import Incompatible
 from discreet.inference.augmented_moments import AugmentedMomentsPlan
 from discreet.inference.base import TARGETS
+from discreet.inference.curvature_release import with_curvature
 from discreet.problem import Plan, Problem
 
 REASONS = {
     SufficientStatistics.name: "intervals follow from noisy second moments at no further cost",
+    NoisyGradient.name: "intervals need a descent that arrives, and is not stopped early",
     ObjectivePerturbation.name: "intervals need a minimiser whose noise has a known law",
 }
 """Why an algorithm is taken where intervals are asked for."""
@@ -64,7 +65,5 @@ def with_intervals(
     whole = plan(budget)
     if isinstance(whole, SufficientStatisticsPlan):
         return AugmentedMomentsPlan.of(whole, target).explained(settings=whole.settings)
-    raise Incompatible(
-        f"No intervals are known for {whole.algorithm}. Leave inference out, or use "
-        "sufficient-statistics."
-    )
+    found = with_curvature(plan, budget, target, share)
+    return found.explained(settings=found.fit.settings)

@@ -39,11 +39,7 @@ from scipy.special import chdtri
 from discreet.bounds import Array
 from discreet.checks import between
 from discreet.errors import InvalidParameter
-from discreet.inference.base import Inference
-
-CLEAR = 2.0
-"""The least eigenvalue must be so many times ``s sqrt(p)``, about the norm of the noise over
-``sqrt(2)``. With less the second-order terms that are left out are no longer small."""
+from discreet.inference.base import CLEAR, UNCLEAR, Inference
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,7 +65,7 @@ class MomentIntervals(Inference):
     >>> found = MomentIntervals(target="table", slopes=[1.0], constants=[], shift=0.0,
     ...                         matrix=moments, noise=4.0, strength=0.0, rows=1000, stretch=1.0)
     >>> found.interval(0.95).round(3)
-    array([[0.484, 0.516]])
+    array([[0.483, 0.517]])
     >>> found.covers([0.5])
     True
     """
@@ -123,11 +119,7 @@ class MomentIntervals(Inference):
         found = []
         least = float(np.linalg.eigvalsh(self._shifted)[0])
         if least < CLEAR * self.noise * math.sqrt(self.count):
-            found.append(
-                "the data does not stand out from the noise in every direction: the least "
-                "eigenvalue of the released second moments is below twice the noise. More rows, "
-                "a larger epsilon or fewer features help"
-            )
+            found.append(UNCLEAR.format("second moments"))
         if self.target == "population" and self.rows <= self.count:
             found.append("there are no more rows than coefficients, as far as was released")
         return tuple(found)

@@ -168,12 +168,13 @@ def document(
     links = "".join(f"<li><a href='#{anchor(t)}'>{text(t)}</a></li>" for t in contents)
     nav = f"<nav aria-label='Contents'><ul>{links}</ul></nav>\n" if contents else ""
     above = f"<p class='kind'>{text(kind)}</p>\n" if kind else ""
+    named = f"{kind}: {title}" if kind else title
     below = f"<footer>{foot}</footer>\n" if foot else ""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        f"<title>{text(title)}</title>\n<style>{STYLESHEET}</style>\n</head>\n<body>\n"
+        f"<title>{text(named)}</title>\n<style>{STYLESHEET}</style>\n</head>\n<body>\n"
         "<a class='skip' href='#main'>Skip to the text</a>\n"
         f"<header>\n{above}<h1>{text(title)}</h1>\n" + "\n".join(head) + "\n</header>\n"
         f"{nav}<main id='main'>\n" + "\n".join(sections) + f"\n</main>\n{below}</body>\n</html>\n"

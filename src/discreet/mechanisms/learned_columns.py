@@ -168,8 +168,10 @@ class LearnedColumns:
     def scan(self, name: str, *, upper: bool) -> QuantileScan:
         """Return the planned release of one end."""
         asked = self.ranges[name]
+        twice = asked.secret or self.rows is None or self.neighbours == "replace-one"
+        ranks = (2.0 if twice else 1.0) / self.each
         return QuantileScan(
-            quantile=side_quantile(self.coverage, asked.ends, self.each, self.rows),
+            quantile=side_quantile(self.coverage, asked.ends, ranks, self.rows),
             epsilon=self.each,
             neighbours=self.neighbours,
             rows=None if asked.secret else self.rows,

@@ -48,7 +48,7 @@ GRID = 1024
 """Fractions of a rank that targets and noise are counted in."""
 
 EARLY = 3.0
-"""How many times 1 / epsilon ranks a target stays below the number of values."""
+"""How many times the mean size of the noise a target stays below the number of values."""
 
 
 @cache
@@ -204,7 +204,7 @@ def scan_epsilon(budget: Budget, scans: int) -> float:
     return low
 
 
-def side_quantile(coverage: float, sides: int, epsilon: float, rows: int | None) -> float:
+def side_quantile(coverage: float, sides: int, ranks: float, rows: int | None) -> float:
     """Return the quantile to aim at: not closer to the extreme than noise can tell.
 
     Parameters
@@ -213,20 +213,20 @@ def side_quantile(coverage: float, sides: int, epsilon: float, rows: int | None)
         Share of the values that shall lie between the two ends.
     sides
         How many ends are looked for.
-    epsilon
-        What one of them may cost.
+    ranks
+        Mean size of the noise.
     rows
         Public number of rows, if there is one.
 
     Examples
     --------
-    >>> round(side_quantile(0.99, 2, 1.0, 10_000), 6), side_quantile(0.99, 2, 0.1, 1000)
+    >>> round(side_quantile(0.99, 2, 1.0, 10_000), 6), side_quantile(0.99, 2, 10.0, 1000)
     (0.995, 0.97)
     """
     wanted = 1.0 - (1.0 - between("coverage", coverage, 0.0, 1.0)) / sides
     if rows is None:
         return wanted
-    return max(0.5, min(wanted, 1.0 - EARLY / (epsilon * rows)))
+    return max(0.5, min(wanted, 1.0 - EARLY * ranks / rows))
 
 
 def interval_of(low: float, high: float, unit: float) -> tuple[float, float]:

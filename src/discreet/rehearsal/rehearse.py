@@ -41,7 +41,8 @@ def rehearse(
 
     Rows follow the schema or the bounds of the model, with a signal that you declare
     or that is typical. No data is read and nothing is spent. Real rows differ: a
-    rehearsal tells what noise takes away, not what your data holds.
+    rehearsal tells what noise takes away, not what your data holds. Where rows belong
+    to groups, every made-up group has as many as are declared.
 
     Parameters
     ----------
@@ -145,10 +146,14 @@ def _fitted(model: Any, train: Drawn, epsilon: float, n_rows: int, seed: int) ->
         copy.set_params(n_rows=n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        grouping = copy._grouping()
+        more: dict[str, Any] = {}
+        if grouping is not None:  # everybody has as many rows as are declared
+            more["groups"] = np.arange(n_rows) // grouping.rows
         try:
             if copy.schema is not None:
-                return copy.fit(Encoded(train.X, train.y))
-            return copy.fit(train.X, train.y)
+                return copy.fit(Encoded(train.X, train.y), **more)
+            return copy.fit(train.X, train.y, **more)
         except (BudgetTooSmall, NotCertified):
             return None
 

@@ -107,11 +107,10 @@ def card_dict(
     rows = _public_rows(guarantee, getattr(model, "n_rows_", None), about.rows)
     if rows is not None:
         card["rows"] = rows
-    schema = getattr(model, "schema", None)
+    schema = getattr(model, "schema_", getattr(model, "schema", None))
     if schema is not None:
         card["schema"] = schema.to_dict()
-    if file is not None:
-        held = Path(file)
+    if file is not None and (held := Path(file)).is_file():  # a pipe cannot be read again
         card["file"] = {"name": held.name, "sha256": sha256(held.read_bytes()).hexdigest()}
     if ledger is not None:
         card["ledger"] = _account(ledger, guarantee)

@@ -35,7 +35,8 @@ def _summary(model: Any, level: float) -> dict[str, Any] | None:
     if getattr(model, "inference_", None) is None or not hasattr(model, "summary"):
         return None
     found: dict[str, Any] = model.summary(level).to_dict()
-    return found if "low" in found else None
+    assumed = [f"Assumes: {said}." for said in getattr(model.inference_, "assumptions", ())]
+    return found | {"assumed": assumed} if "low" in found else None
 
 
 def _with_intervals(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str], list[str]]:
@@ -57,6 +58,7 @@ def _with_intervals(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[
         f"({found['method']}).",
         "The coefficient is what the model predicts with; the estimate is the middle of the "
         "interval, without the bias of noise.",
+        *found["assumed"],
     ]
     if found["refusals"]:
         said = [f"There is no finite interval: {'; '.join(found['refusals'])}."]

@@ -27,6 +27,7 @@ from discreet.report.page_parts import (
     title_of,
     why_section,
 )
+from discreet.report.rehearsed import BOUGHT, rehearsal_section
 
 NIST = "NIST SP 800-226, question by question"
 
@@ -37,6 +38,7 @@ def report_html(
     model: Any,
     *,
     evaluation: Any = None,
+    rehearsal: Any = None,
     ledger: Ledger | None = None,
     proofs: str | None = None,
     level: float = 0.95,
@@ -53,6 +55,9 @@ def report_html(
         A fitted model of this library.
     evaluation
         What :func:`discreet.evaluate` returned, or ``Evaluation.load`` read.
+    rehearsal
+        What :func:`discreet.rehearse` returned; the report then tells what other budgets would
+        have bought.
     ledger
         Account of the data, whose statement becomes part of the report.
     proofs
@@ -77,6 +82,9 @@ def report_html(
     if evaluation is not None:
         sections.append(evaluation_section(evaluation, guarantee))
         contents.append("How good it is")
+    if rehearsal is not None:
+        sections.append(rehearsal_section(rehearsal))
+        contents.append(BOUGHT)
     sections.append(open_section(card))
     contents.append(OPEN_ENDS)
     if ledger is not None:

@@ -8,7 +8,10 @@ from typing import Any
 
 from discreet.bounds import Array
 from discreet.errors import InvalidParameter
-from discreet.schema.column import ChoiceColumn, declared_choices, positions
+from discreet.schema.column import PRIVATE, ChoiceColumn, declared_choices, positions
+
+PLANNED = 10
+"""How many categories a plan counts on where they are to be learned."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,6 +26,8 @@ class Categories(ChoiceColumn):
     ----------
     categories
         At least two, or one and ``other``; all text or all numbers, from public knowledge.
+        ``"private"`` learns them with a share of the budget of a fit; cells are then read
+        as text, and ``other`` is ``"other"`` unless it is named.
     other
         Category of cells that hold anything else. It is added if it is not
         declared already.
@@ -37,7 +42,7 @@ class Categories(ChoiceColumn):
     array([[ 0.,  1.], [nan, nan]])
     """
 
-    categories: Sequence[Any]
+    categories: Sequence[Any] | str
     other: Any = None
 
     key = "categories"
@@ -45,6 +50,16 @@ class Categories(ChoiceColumn):
     wants = "a declared category"
 
     def __post_init__(self) -> None:
+        if isinstance(self.categories, str) and self.categories == PRIVATE:
+            object.__setattr__(self, "other", "other" if self.other is None else self.other)
+            declared_choices([str(self.other)], "other", 1)
+            if not (self.missing is None or self._rule_is_named() or self.missing == self.other):
+                raise InvalidParameter(
+                    "missing of categories that are private must be a rule, or the category other: "
+                    "whether any other is kept is not known.",
+                    parameter="missing",
+                )
+            return
         least = 2 if self.other is None else 1
         found = declared_choices(self.categories, "categories", least)
         object.__setattr__(self, "categories", found)
@@ -67,9 +82,23 @@ class Categories(ChoiceColumn):
         return cls(value, **options)
 
     @property
+    def private(self) -> bool:
+        """Whether the categories are to be learned."""
+        return isinstance(self.categories, str)
+
+    def stand_in(self) -> Categories:
+        """Return the column with as many categories as a plan counts on."""
+        return self.of([f"category {k}" for k in range(1, PLANNED)]) if self.private else self
+
+    def of(self, found: Sequence[str]) -> Categories:
+        """Return the column with these categories and ``other``."""
+        named = [*(value for value in found if value != self.other), self.other]
+        return Categories(named, other=self.other, missing=self.missing)
+
+    @property
     def choices(self) -> tuple[Any, ...]:
         """The declared categories, ``other`` included."""
-        return tuple(self.categories)
+        return (self.other,) if self.private else tuple(self.categories)
 
     def values(self, cells: Any) -> Array:
         """Return the place of each cell among the categories."""
@@ -78,4 +107,4 @@ class Categories(ChoiceColumn):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as it stands in a schema file."""
-        return self._described(categories=list(self.choices))
+        return self._described(categories=PRIVATE if self.private else list(self.choices))

@@ -20,6 +20,9 @@ from discreet.errors import InvalidParameter
 RULES = ("refuse", "blank", "indicator")
 """What may happen to a cell that cannot be read, besides a value that stands for it."""
 
+PRIVATE = "private"
+"""Stands for what is not known and is learned with a share of the budget."""
+
 UNREADABLE = object()
 """A cell of a line that has too many or too few of them."""
 
@@ -138,6 +141,15 @@ class Column:
     def spread(self, values: Array, rule: Any) -> Array:
         """Return the features of the numbers of :meth:`values`."""
         raise NotImplementedError
+
+    @property
+    def private(self) -> bool:
+        """Whether something about the column is not declared but to be learned privately."""
+        return False
+
+    def stand_in(self) -> Column:
+        """Return a declared column of the same shape, for planning without data."""
+        return self
 
     @property
     def label(self) -> Interval | None:

@@ -13,29 +13,16 @@ import numpy as np
 
 from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval
 from discreet.checks import moderate, one_of, row_count, suggestion
-from discreet.errors import DiscreetError, InvalidData, InvalidParameter
-from discreet.schema.boolean import Boolean
-from discreet.schema.categories import Categories
-from discreet.schema.codes import Codes
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.schema.column import RULES, Column
-from discreet.schema.dates import Date
-from discreet.schema.duration import Duration
 from discreet.schema.frames import read_columns
-from discreet.schema.ordinal import Ordinal
+from discreet.schema.kinds import KEYS, column_of
 from discreet.schema.person import Person
-from discreet.schema.ranges import Range
-
-KINDS: dict[str, Any] = {
-    kind.key: kind for kind in (Range, Categories, Codes, Boolean, Ordinal, Date, Duration, Person)
-}
-"""Every kind of column, by the key that declares it."""
 
 _UNPREDICTED = {
     "date": "a date, which cannot be predicted. Declare a number of days as a range instead.",
     "group": "whom a row belongs to, which cannot be predicted.",
 }
-
-KEYS = ("neighbours", "missing", "row_norm", "n_rows")
 
 
 class Encoded(NamedTuple):
@@ -77,6 +64,7 @@ class Schema:
 
     Examples
     --------
+    >>> from discreet import Boolean, Categories, Range
     >>> schema = Schema({"age": Range(0, 100), "job": Categories(["office", "field"]),
     ...                  "smoker": Boolean()})
     >>> schema.names("smoker")
@@ -115,7 +103,7 @@ class Schema:
             one_of("neighbours", neighbours, NEIGHBOURS)
         one_of("missing", missing, RULES)
         held = {
-            "columns": {name: _column(name, facts) for name, facts in given.items()},
+            "columns": {name: column_of(name, facts) for name, facts in given.items()},
             "neighbours": neighbours,
             "missing": missing,
             "row_norm": None if row_norm is None else moderate("row_norm", row_norm),
@@ -187,6 +175,7 @@ class Schema:
     def to_toml(self) -> str:
         """Return the text of a schema file.
 
+        >>> from discreet import Range
         >>> print(Schema({"age": Range(0, 120)}).to_toml())
         missing = "refuse"
         <BLANKLINE>
@@ -234,6 +223,20 @@ class Schema:
         return found
 
     @property
+    def private(self) -> dict[str, Column]:
+        """The columns of which something is to be learned privately."""
+        return {name: column for name, column in self.columns.items() if column.private}
+
+    def stand_in(self) -> Schema:
+        """Return the schema with declared columns of the same shape, for planning."""
+        return self.with_columns({n: c.stand_in() for n, c in self.private.items()})
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Schema:
+        """Return the schema with these columns in place of those it has by their names."""
+        kept = {name: columns.get(name, column) for name, column in self.columns.items()}
+        return Schema(kept, **{key: getattr(self, key) for key in KEYS})
+
+    @property
     def group(self) -> tuple[str, Person] | None:
         """The column that says whom a row belongs to, by its name; None if there is none."""
         found = [(name, c) for name, c in self.columns.items() if isinstance(c, Person)]
@@ -257,9 +260,11 @@ class Schema:
     def bounds_for(self, target: str | None) -> Bounds:
         """Return what the schema declares about encoded rows without the target, and about it.
 
+        >>> from discreet import Range
         >>> Schema({"age": Range(0, 100), "cost": Range(0, 9)}).bounds_for("cost")
         Bounds(row_norm=1.0, features=((0.0, 100.0),), label=(0.0, 9.0))
         """
+        self._check_known()
         parts = self._features(target)
         # A number is at most 1 after scaling and of the indicators of a column only one is 1,
         # so no row is longer than this and the default clips nothing.
@@ -282,6 +287,15 @@ class Schema:
         """Whether a cell that cannot be read makes its row count for nothing."""
         return any(column.rule(self.missing) == "blank" for column in self.columns.values())
 
+    def _check_known(self) -> None:
+        if self.private:
+            raise Incompatible(
+                f"The schema leaves {', '.join(map(repr, self.private))} to be learned privately, "
+                "which estimators do with a share of their budget (bounds_share). Here it has to "
+                "be declared.",
+                parameter="schema",
+            )
+
     # Rows.
 
     def encode(self, table: Any, target: str | None = None, *, labelled: bool = False) -> Encoded:
@@ -296,6 +310,7 @@ class Schema:
         labelled
             Whether the table holds the target, to be returned as labels.
         """
+        self._check_known()
         wanted = [*self.features(target), *([target] if labelled and target is not None else [])]
         cells = read_columns(table, wanted)
         parts = []
@@ -325,6 +340,7 @@ class Schema:
     def identifiers(self, table: Any) -> Any:
         """Return whom the rows of a table belong to; None if no column says so.
 
+        >>> from discreet import Range
         >>> schema = Schema({"age": Range(0, 100), "person": Person(rows=2)})
         >>> schema.identifiers({"age": [1, 2], "person": [7, None]})
         ['7', None]
@@ -397,6 +413,7 @@ class Schema:
 
         Examples
         --------
+        >>> from discreet import Categories, Range
         >>> schema = Schema({"age": Range(0, 100), "job": Categories(["office", "field"])})
         >>> schema.encoder().transform({"age": [41], "job": ["field"]})
         array([[41.,  0.,  1.]])
@@ -419,32 +436,3 @@ def _refuse(name: str, column: Column) -> None:
         'declare what happens to such cells before the fit: missing = "blank", "indicator" or a '
         "value that stands for them."
     )
-
-
-def _column(name: str, facts: Any) -> Column:
-    if isinstance(facts, Column):
-        return facts
-    if name in KEYS and not isinstance(facts, Mapping):
-        raise InvalidParameter(
-            f"{name!r} stands below [columns], where it is read as a column. Move it above that "
-            "line."
-        )
-    found = [key for key in KINDS if isinstance(facts, Mapping) and key in facts]
-    if len(found) != 1:
-        raise InvalidParameter(
-            f"Column {name!r} needs one of: range = [low, high], categories = [...], boolean = "
-            "true, ordinal = [...], codes = [first, last], date = [first, last], duration = [low, "
-            "high], group = true."
-        )
-    kind = KINDS[found[0]]
-    for key in facts:
-        if key not in (kind.key, *kind.options):
-            raise InvalidParameter(
-                f"Column {name!r} has no key {key!r} beside {kind.key}; it may have "
-                f"{', '.join(kind.options)}." + suggestion(str(key), kind.options)
-            )
-    try:
-        read: Column = kind.read(facts[kind.key], **{k: facts[k] for k in facts if k != kind.key})
-    except DiscreetError as error:
-        raise InvalidParameter(f"Column {name!r}: {error}", parameter=error.parameter) from None
-    return read

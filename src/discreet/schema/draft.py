@@ -12,7 +12,8 @@ from typing import Any
 from discreet.checks import suggestion
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.schema.column import number
-from discreet.schema.declaration import KINDS, Schema
+from discreet.schema.declaration import Schema
+from discreet.schema.kinds import KINDS
 from discreet.schema.toml import key_text, value_text
 
 _HEAD = """\

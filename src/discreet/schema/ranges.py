@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.bounds import Array, Interval, interval
-from discreet.schema.column import NumberColumn, numbers
+from discreet.checks import finite, moderate
+from discreet.errors import InvalidParameter
+from discreet.schema.column import PRIVATE, UNIT, NumberColumn, numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -18,7 +20,11 @@ class Range(NumberColumn):
     Parameters
     ----------
     low, high
-        Ends of the range, from public knowledge.
+        Ends of the range, from public knowledge; ``"private"`` for one that is to be
+        learned with a share of the budget of a fit. ``Range("private")`` learns both.
+    unit
+        Of a range that is learned, the public size of numbers: ends are found to one per
+        cent of themselves or of the unit, whichever is larger. 1 by default.
     missing
         See :class:`~discreet.schema.column.Column`; a number stands for missing cells.
 
@@ -28,30 +34,61 @@ class Range(NumberColumn):
     array([[41.], [nan]])
     >>> Range(0, 100).encode(["41", "n/a"], "indicator")
     array([[41.,  0.], [50.,  1.]])
+    >>> Range(0, "private").private
+    True
     """
 
-    low: float
-    high: float
+    low: float | str
+    high: float | str = PRIVATE
+    unit: float | None = None
 
     key = "range"
+    options = ("unit", "missing")
     wants = "a finite number"
     numeric = True
 
     def __post_init__(self) -> None:
-        low, high = interval("range", (self.low, self.high))
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        if self.unit is not None:
+            if not self.private:
+                raise InvalidParameter(
+                    "unit goes with a range that is private; this one is declared. Leave it out.",
+                    parameter="unit",
+                )
+            object.__setattr__(self, "unit", moderate("unit", self.unit))
+        ends = {"low": self.low, "high": self.high}
+        if not self.private:
+            ends = dict(zip(ends, interval("range", (self.low, self.high)), strict=True))
+        for name, end in ends.items():
+            object.__setattr__(self, name, end if end == PRIVATE else finite("range", end))
         super().__post_init__()
 
     @classmethod
     def read(cls, value: Any, **options: Any) -> Range:
-        """Return the column declared by ``range = [low, high]``."""
+        """Return the column declared by ``range = [low, high]``, each perhaps ``"private"``."""
+        if value == PRIVATE:
+            return cls(PRIVATE, **options)
+        if isinstance(value, list | tuple) and len(value) == 2 and PRIVATE in value:
+            return cls(*value, **options)
         return cls(*interval("range", value), **options)
+
+    @property
+    def private(self) -> bool:
+        """Whether an end is to be learned."""
+        return PRIVATE in (self.low, self.high)
+
+    def stand_in(self) -> Range:
+        """Return the column with a range that may stand for any other."""
+        return self.within(*UNIT) if self.private else self
+
+    def within(self, low: float, high: float) -> Range:
+        """Return the column with this range."""
+        return Range(low, high, missing=self.missing)
 
     @property
     def interval(self) -> Interval:
         """The declared range."""
-        return self.low, self.high
+        # Whatever reads values of a column that is to be learned asks for its stand-in or result.
+        return UNIT if self.private else (float(self.low), float(self.high))
 
     @property
     def label(self) -> Interval:
@@ -64,4 +101,5 @@ class Range(NumberColumn):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as it stands in a schema file."""
-        return self._described(range=[self.low, self.high])
+        both = self.low == self.high == PRIVATE
+        return self._described(range=PRIVATE if both else [self.low, self.high])

@@ -18,8 +18,7 @@ class Region(NamedTuple):
 
 
 REGIONS = (
-    Region("scarce rows", 30.0),  # descent_choice.py: below, a ridge is the safer guess
-    Region("few rows", 400.0),  # descent_length.py: below, the line search always counts
+    Region("few rows", 400.0),  # weights_length.py: below, the line search always counts
     Region("some rows", 1000.0),  # descent_choice.py: above, the ridge of perturbation vanishes
     Region("many rows", 2000.0),  # few_rows.py: above, capped gradients no longer pay
     Region("plenty of rows", math.inf),
@@ -42,30 +41,24 @@ CLIP_ROWS, CLIP_ROWS_PERTURBED = 1000.0, 500.0
 NOISE_SAVED = 0.9
 """Part of the noise that objective perturbation may keep for capping to be worth it."""
 
-# Length of the early-stopped descent: descent_length.py and weights_length.py.
+# Length of the early-stopped descent: tournament.py, on the choosing half of the bank.
 
-REACH = 3.0
-"""How far noise may move one weight, in units of one over the row norm."""
+REACH = {"sign": 1.4, "real": 0.35}
+"""How far noise may move one weight, in label bounds over the row norm (logits: one over it)."""
 
-NORM = 20.0
-"""Norm of the weights to reach, in the same units, for few columns and few rows."""
+REACH_ROWS = 50.0
+"""Rows per unit of noise at which it moves that far; it grows with their cube root."""
 
-NORM_ROWS = 50.0
-"""Rows per unit of noise up to which that is the norm; beyond, it falls with their root."""
-
-ROWS_A_WEIGHT = 2.0
-"""Rows per unit of noise, for each root of weights, below which all that would be too far."""
-
-REACH_A_COLUMN = 0.08
-"""The same as ``REACH`` for each weight there is, where rows are not few."""
+REACH_LEAST = 0.7
+"""The least it falls to with fewer rows, as a part."""
 
 LONGEST = 110.0
-"""Norm of the weights to reach, in the same units, at most."""
+"""Norm of the weights to reach, in units of one over the row norm, at most."""
 
 MOMENTUM = 0.9
-"""Part of the last direction that a step keeps."""
+"""Part of the last direction that a step keeps, at most."""
 
-STEPS = 500
+STEPS = 150
 """Steps, at least."""
 
 LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
@@ -74,10 +67,13 @@ LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
 LINE_SEARCH_CAUTIOUS = 0.03
 """Sums of the line search for each step where rows are not few."""
 
-# Work: products of a run above which steps take batches, and the smallest part of the rows, for
-# fits of a few seconds: few_rows.py and classes.py.
+# Work: products of a run above which steps take batches, and the smallest and largest part of the
+# rows, for fits of a few seconds: few_rows.py and classes.py.
 
-WORK, LEAST_RATE = 2e9, 0.02
+WORK, LEAST_RATE, MOST_RATE = 1e8, 0.02, 0.2
+DRAWN = 0.05
+"""Variance that drawing rows adds to a step, over that of the noise, at most (tournament.py)."""
+
 WORK_SOFTMAX, LEAST_RATE_SOFTMAX = 5e9, 0.05
 
 # Softmax regression: classes.py.
@@ -93,8 +89,8 @@ PULL = 0.5
 # Where residuals of squared losses are clipped, in half label ranges: ridge.py, elastic_net.py.
 
 RESIDUAL_LEAST, RESIDUAL_MOST = 0.125, 1.0
-RESIDUAL_ROOT = 200.0
-"""Without a penalty: root of the rows per unit of noise over this."""
+RESIDUAL_ROOT = 50.0
+"""Without a penalty: root of the rows per unit of noise over this (tournament.py)."""
 
 RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
 """With one: rows per unit of noise over the first, or the penalty of a row times the second."""

@@ -10,17 +10,22 @@ row contributes. Rounding towards zero only shortens rows, so bounds hold.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import positive
-from discreet.data import ArraySource, Rows, Source
+from discreet.data import ArraySource, RawBlock, Rows, Source
+from discreet.data.blocks import in_order, slices
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.problem import NOMINAL_ROWS, Problem
+
+Whole = npt.NDArray[np.int64]
 
 _BLOCK = 4096
 _EXACT = 51  # totals stay below 2^51 units, so that float64 holds value and noise exactly
@@ -195,33 +200,56 @@ class SecondMoments:
 
         With several outputs the second is a matrix too, one column for each.
         """
-        sums, p = self.augmented(problem, source), self.dimension
+        return self.split(self.augmented(problem, source))
+
+    def split(self, sums: Array) -> tuple[Array, Array]:
+        """Return matrix and vector of augmented sums."""
+        p = self.dimension
         cross = sums[:p, p] if self.outputs == 1 else sums[:p, p:]
         return np.ascontiguousarray(sums[:p, :p]), np.ascontiguousarray(cross)
 
     def augmented(self, problem: Problem, source: Source) -> Array:
         """Return ``sum v v'`` of ``v = (x, y)`` as exact integers; the label comes last."""
-        size = self.dimension + self.outputs
-        total = np.zeros((2, size, size), dtype=np.int64)
-        seen = 0
-        for raw in source.blocks():
+        return self.total(problem, self.partial(problem, source))
+
+    def partial(self, problem: Problem, source: Source) -> Whole:
+        """Return augmented sums over some rows and their number, as integers that add up."""
+        d = self.dimension + self.outputs
+
+        def one(job: tuple[int, RawBlock]) -> tuple[Whole, int]:
+            start, raw = job
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
             if problem.grouping is not None:
-                here = slice(seen, seen + rows.n_rows)
+                here = slice(start, start + rows.n_rows)
                 capped = source.capped  # type: ignore[attr-defined]
                 rows = rows.shared(capped.share[here], capped.codes[here])
-            seen += rows.n_rows
-            for start in range(0, rows.n_rows, _BLOCK):
-                part = self._block(rows, slice(start, min(start + _BLOCK, rows.n_rows)))
+            found = np.zeros((2, d, d), dtype=np.int64)
+            for s in slices(rows.n_rows, _BLOCK):
+                part = self._block(rows, s)
                 # privacy: high and low digits apart, so that no number of rows overflows
-                total += np.stack([part >> 30, part & (2**30 - 1)])
-        if not problem.size_is_declared and seen != problem.n_rows:
+                found += np.stack([part >> 30, part & (2**30 - 1)])
+            return found, rows.n_rows
+
+        total, seen = np.zeros((2, d, d), dtype=np.int64), 0
+        # privacy: integers, so threads and the order of blocks change nothing
+        for part, n_rows in in_order(one, _placed(source)):
+            total += part
+            seen += n_rows
+        return np.append(total.ravel(), seen)
+
+    def total(self, problem: Problem, partial: Whole) -> Array:
+        """Return augmented sums of partial ones that were added up."""
+        d, given = self.dimension + self.outputs, np.asarray(partial)
+        if given.dtype != np.int64 or given.shape != (2 * d * d + 1,):
+            raise InvalidData("A partial sum must be what plan.partial returns, or a sum of such.")
+        if not problem.size_is_declared and given[-1] != problem.n_rows:
             raise InvalidData(
-                f"The data has {seen} rows but the plan was made for {problem.n_rows}."
+                f"The data has {given[-1]} rows but the plan was made for {problem.n_rows}."
             )
+        high, low = given[:-1].reshape(2, d, d)
         # privacy: clipping after the exact sum contracts distances between neighbours
         limit = 2.0**_EXACT
-        return np.asarray(np.clip(total[0] * 2.0**30 + total[1], -limit, limit))
+        return np.asarray(np.clip(high * 2.0**30 + low, -limit, limit))
 
     def _block(self, rows: Rows, part: slice) -> Any:
         block = rows.take(part)
@@ -243,3 +271,11 @@ class SecondMoments:
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
         both = np.column_stack([whole, labels])
         return (both.T @ both).astype(np.int64)
+
+
+def _placed(source: Source) -> Iterator[tuple[int, RawBlock]]:
+    """Yield every block with the place of its first row."""
+    start = 0
+    for raw in source.blocks():
+        yield start, raw
+        start += raw.X.shape[0]

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.perturbation.second_moments import SecondMoments, packed, unpacked
+from discreet.algorithms.perturbation.second_moments import SecondMoments, Whole, packed, unpacked
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
@@ -227,14 +227,59 @@ class SufficientStatisticsPlan(CalibratedPlan):
     @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Sum, release with noise, and solve."""
-        matrix, vector, added = self.released(source, random)
-        weights = self._solve(matrix, vector, added)
+        return self.finish(self.moments.partial(self.problem, source), random)
+
+    def partial(self, source: Source) -> Whole:
+        """Return the sums over some of the rows: integers, of which those of all parts add up.
+
+        Secret: they hold no noise. Rows may lie on several machines, each with a copy of the
+        plan; whoever adds up the partial sums calls :meth:`finish`, once.
+
+        Parameters
+        ----------
+        source
+            Rows that are in no other part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discreet import Bounds, PrivateRidge
+        >>> from discreet.data import ArraySource
+        >>> from discreet.noise import System
+        >>> X = np.linspace(-1, 1, 900).reshape(-1, 1)
+        >>> bounds = Bounds(features=(-1, 1), label=(-1, 1))
+        >>> plan = PrivateRidge(bounds=bounds, algorithm="sufficient-statistics").plan(1, 900)
+        >>> sums = [plan.partial(ArraySource(X[k::3], X[k::3, 0])) for k in range(3)]
+        >>> release = plan.finish(sum(sums), System())
+        >>> coef, intercept = plan.problem.bounding.coefficients(release.weights)
+        >>> bool(abs(coef[0] - 1) < 0.5)
+        True
+        """
+        if self.problem.grouping is not None:
+            # privacy: what a group may add is counted over all its rows, wherever they are.
+            raise Incompatible("Rows of one group may be in several parts. Fit them in one place.")
+        return self.moments.partial(self.problem, source)
+
+    def finish(self, total: Whole, random: Randomness) -> Release:
+        """Return the release of sums over all rows: noise is drawn here and nowhere else.
+
+        Parameters
+        ----------
+        total
+            The sum of what :meth:`partial` returned for parts that hold every row once.
+        random
+            Where noise comes from. A second call is a second release, and costs as much.
+        """
+        weights = self._solve(*self._noisy(total, random))
         return Release(weights, sealed(self.guarantee, random))
 
     def released(self, source: Source, random: Randomness) -> tuple[Array, Array, float]:
         """Return noisy matrix, noisy vector and the strength they call for, in real units."""
+        return self._noisy(self.moments.partial(self.problem, source), random)
+
+    def _noisy(self, total: Whole, random: Randomness) -> tuple[Array, Array, float]:
         moments, p = self.moments, self.moments.dimension
-        gram, cross = (m * moments.unit for m in moments.integers(self.problem, source))
+        gram, cross = (m * moments.unit for m in moments.split(moments.total(self.problem, total)))
         parts, size = [packed(gram, self._double), cross.ravel()], p * (p + 1) // 2
         if self.ridge == "adassp":
             parts.append(np.linalg.eigvalsh(gram)[:1].astype(np.float64))

@@ -1,0 +1,365 @@
+"""Our defaults against baselines tuned in hindsight, on the bank of problems.
+
+    python benchmarks/tournament.py run --half choosing     # minutes; --full takes all rows, hours
+    python benchmarks/tournament.py table                   # results/tournament/table.md
+
+A cell is a problem at one budget and relation. Every baseline has its whole grid tried in a cell,
+and the best mean of its fits is reported for each measure by itself: hindsight that costs privacy
+nobody pays for. Ours is the default, with nothing stated but bounds. ``run`` writes one file per
+cell; a cell whose file is there is read, and its baselines are not run again.
+
+Measures: excess of the mean training loss over the optimum without privacy; held-out loss; AUC,
+accuracy or R2. In the table, ratios of the excess are to the best baseline of the cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from bank import SETS, half_of, load
+from bank_sets import Data
+from baselines import Array, baselines, optimum
+from discreet import Bounds, PrivateLogisticRegression, PrivateRidge
+from discreet.errors import DiscreetError
+from problems import data_directory
+
+RESULTS = Path(__file__).parent / "results" / "tournament"
+EPSILONS, DELTA = (0.1, 1.0, 8.0), 1e-6
+CORE_ROWS = {"binary": 20_000, "regression": 20_000, "classes": 8_000, "text": 10_000}
+CORE_COLUMNS = 400
+"""Of images and text the core takes a fixed draw of columns, for time."""
+
+
+def measures(kind: str, train: Any, test: Any, w: Array) -> dict[str, float]:
+    """Return training loss, held-out loss and what else is usual."""
+    found = {"risk": loss(kind, *train, w), "held_out": loss(kind, *test, w)}
+    m, y = test[0] @ w, test[1]
+    if kind == "regression":
+        found["r2"] = 1.0 - float(np.mean((m - y) ** 2) / np.var(y))
+    elif kind == "classes":
+        found["accuracy"] = float(np.mean(np.argmax(m, axis=1) == y))
+    else:
+        found["accuracy"] = float(np.mean((m > 0) == (y > 0.5)))
+        found["auc"] = float(roc_auc_score(y, m))
+    return found
+
+
+def loss(kind: str, X: Any, y: Array, w: Array) -> float:
+    """Return the mean loss; half a square for numbers."""
+    m = X @ w
+    if kind == "regression":
+        return float(np.mean((m - y) ** 2) / 2)
+    if kind == "classes":
+        top = m.max(axis=1)
+        chosen = m[np.arange(len(y)), y.astype(int)]
+        return float(np.mean(np.log(np.exp(m - top[:, None]).sum(axis=1)) + top - chosen))
+    return float(np.mean(np.logaddexp(0.0, m) - y * m))
+
+
+def default(
+    kind: str, X: Any, y: Array, epsilon: float, delta: float, seed: int, **stated: Any
+) -> Array:
+    """Fit our default on rows of norm 1, without an intercept."""
+    relation = "zero-out" if delta else "replace-one"
+    common = {"epsilon": epsilon, "delta": delta, "neighbours": relation, "random_state": seed}
+    common |= {"fit_intercept": False, **stated}
+    if kind == "regression":
+        bounds = Bounds(row_norm=1.0, label=(-1.0, 1.0))
+        return np.asarray(PrivateRidge(bounds=bounds, **common).fit(X, y).coef_)
+    classes = tuple(range(int(y.max()) + 1))
+    bounds = Bounds(row_norm=1.0, classes=classes)
+    fitted = PrivateLogisticRegression(bounds=bounds, **common).fit(X, y.astype(int))
+    return np.asarray(fitted.coef_[0] if len(classes) == 2 else fitted.coef_.T)
+
+
+CANDIDATES: dict[str, Callable[..., Array]] = {"default": default}
+ORACLE = "default, best norm_guess in hindsight"
+FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
+
+
+def oracle(kind: str, first: Any, second: Any, epsilon: float, seeds: int) -> dict[str, Any]:
+    """Return the default with the guess of the norm that is best in hindsight, or {}."""
+    X, y = first
+    best: dict[str, Any] = {}
+    for factor in FACTORS:
+        fits = []
+        for seed in range(seeds):
+            plan = planned(kind, X, y, epsilon)
+            if plan.algorithm != "noisy-gradient":
+                return {}
+            guess = factor * float(plan.facts()["norm guess"])
+            w = default(kind, X, y, epsilon, DELTA, seed, norm_guess=guess)
+            fits.append(measures(kind, first, second, w))
+        found = summary(fits) | {"factor": [factor, 0.0]}
+        if not best or found["risk"][0] < best["risk"][0]:
+            best = found
+    return best
+
+
+def planned(kind: str, X: Any, y: Array, epsilon: float) -> Any:
+    """Return the plan of our default on such rows."""
+    common = {"epsilon": epsilon, "delta": DELTA, "fit_intercept": False}
+    if kind == "regression":
+        return PrivateRidge(bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)), **common).plan(
+            X.shape[1], X.shape[0]
+        )
+    bounds = Bounds(row_norm=1.0, classes=tuple(range(int(y.max()) + 1)))
+    return PrivateLogisticRegression(bounds=bounds, **common).plan(X.shape[1], X.shape[0])
+
+
+def natural(kind: str, train: Data, test: Data, epsilon: float, seed: int) -> dict[str, float]:
+    """Return measures of our default in natural units, with an intercept and declared ranges."""
+    common = {"epsilon": epsilon, "delta": DELTA, "random_state": seed}
+    if kind == "regression":
+        bounds = Bounds(features=list(train.ranges), label=train.label)
+        model = PrivateRidge(bounds=bounds, **common).fit(train.X, train.y)
+        low, high = train.label or (0.0, 1.0)
+        guess = (2.0 * model.predict(test.X) - high - low) / (high - low)
+        error = np.mean((guess - test.target) ** 2)
+        return {"held_out": float(error) / 2, "r2": float(1 - error / np.var(test.target))}
+    classes = tuple(range(int(train.y.max()) + 1))
+    bounds = Bounds(features=list(train.ranges), classes=classes)
+    fitted = PrivateLogisticRegression(bounds=bounds, **common).fit(train.X, train.y.astype(int))
+    chance, y = fitted.predict_proba(test.X), test.y.astype(int)
+    held = -float(np.mean(np.log(np.maximum(chance[np.arange(len(y)), y], 1e-300))))
+    found = {"held_out": held, "accuracy": float(np.mean(chance.argmax(axis=1) == y))}
+    return found | ({"auc": float(roc_auc_score(y, chance[:, 1]))} if len(classes) == 2 else {})
+
+
+def summary(fits: list[dict[str, float]]) -> dict[str, list[float]]:
+    """Return mean and standard error of each measure."""
+    found = {}
+    for name in fits[0]:
+        values = np.array([fit[name] for fit in fits])
+        spread = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        found[name] = [float(values.mean()), float(spread)]
+    return found
+
+
+def hindsight(fits: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    """Return, for each family of baselines and measure, its best setting, mean and error."""
+    best: dict[str, Any] = {}
+    for setting, found in fits.items():
+        family = best.setdefault(setting.split()[0], {})
+        for name, (mean, error) in summary(found).items():
+            better = (lambda a, b: a < b) if name in ("risk", "held_out") else (lambda a, b: a > b)
+            if math.isfinite(mean) and (name not in family or better(mean, family[name][0])):
+                family[name] = [mean, error, setting]
+    return best
+
+
+def prepared(problem: str, directory: Path, full: bool) -> tuple[Data, Data, Any, Any]:
+    """Return the data and its matrix form, with fewer rows and columns unless in full."""
+    kind = SETS[problem][1]
+    train, test = load(problem, directory, 50_000 if full else CORE_ROWS[kind])
+    first, second = (train.matrix, train.target), (test.matrix, test.target)
+    if not full and kind == "classes" and first[0].shape[1] > CORE_COLUMNS:
+        kept = np.random.default_rng(21).permutation(first[0].shape[1])[:CORE_COLUMNS]
+        first, second = (first[0][:, kept], first[1]), (second[0][:, kept], second[1])
+    return train, test, first, second
+
+
+def cells(kind: str) -> Iterable[tuple[float, float]]:
+    """Return the budgets of a kind of problem."""
+    yield from ((epsilon, DELTA) for epsilon in EPSILONS)
+    if kind in ("binary", "regression"):
+        yield from ((epsilon, 0.0) for epsilon in EPSILONS)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Fill the cells that are asked for."""
+    warnings.simplefilter("ignore")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for problem, (_, kind, _) in SETS.items():
+        if half_of(problem) != arguments.half or kind not in arguments.kinds.split(","):
+            continue
+        if arguments.problems and problem not in arguments.problems.split(","):
+            continue
+        train, test, first, second = prepared(
+            problem, data_directory(arguments.data), arguments.full
+        )
+        best = None
+        for epsilon, delta in cells(kind):
+            if arguments.deltas and str(delta) not in arguments.deltas.split(","):
+                continue
+            tail = ".full" if arguments.full else ""
+            path = RESULTS / f"{problem}.{epsilon:g}.{delta:g}{tail}.json"
+            held = json.loads(path.read_text()) if path.exists() else {}
+            if "baselines" not in held:
+                best = optimum(kind, *first) if best is None else best
+                fits = baselines(kind, *first, epsilon, delta, best)
+                held = {
+                    "kind": kind,
+                    "half": arguments.half,
+                    "rows": first[0].shape,
+                    "optimum": measures(kind, first, second, best),
+                    "baselines": hindsight(
+                        {k: [measures(kind, first, second, w) for w in v] for k, v in fits.items()}
+                    ),
+                    "ours": {},
+                }
+            for name, fit in CANDIDATES.items():
+                label = arguments.label or name
+                if label in held["ours"] and not arguments.again:
+                    continue
+                started, found = time.process_time(), []
+                try:
+                    for seed in range(arguments.seeds):
+                        w = fit(kind, *first, epsilon, delta, seed)
+                        found.append(measures(kind, first, second, w))
+                except DiscreetError as refusal:
+                    print(problem, epsilon, delta, name, refusal, flush=True)
+                    continue
+                spent = (time.process_time() - started) / arguments.seeds
+                held["ours"][label] = summary(found) | {"seconds": [spent, 0.0]}
+                if delta and kind in ("binary", "regression") and arguments.natural:
+                    units = [natural(kind, train, test, epsilon, s) for s in range(arguments.seeds)]
+                    held["ours"][label + ", natural units"] = summary(units)
+            if arguments.oracle and delta:
+                found = oracle(kind, first, second, epsilon, arguments.seeds)
+                if found:
+                    mine = held["ours"]["default"]
+                    found = mine if mine["risk"][0] <= found["risk"][0] else found
+                    held["ours"][ORACLE] = {"seconds": [0.0, 0.0]} | found
+            path.write_text(json.dumps(held, indent=1))
+            print(line(path.stem, held), flush=True)
+
+
+def line(name: str, held: dict[str, Any]) -> str:
+    """Return one cell in a line: the best baseline and ours, as excess."""
+    floor = held["optimum"]["risk"]
+    family = min(held["baselines"], key=lambda f: held["baselines"][f]["risk"][0])
+    risk, error, setting = held["baselines"][family]["risk"]
+    text = f"{name:28} {setting:36} {risk - floor:.5f} ({error:.5f})"
+    for label, found in held["ours"].items():
+        if "risk" in found:
+            mean, spread = found["risk"]
+            ratio = (mean - floor) / (risk - floor)
+            text += f" | {label} {mean - floor:.5f} ({spread:.5f}) {ratio:.2f}"
+    return text
+
+
+def table(arguments: argparse.Namespace) -> None:
+    """Write the table of all cells, and what it comes to for each kind and half."""
+    rows = [(path.stem, json.loads(path.read_text())) for path in sorted(RESULTS.glob("*.json"))]
+    lines = [
+        "# Defaults against baselines tuned in hindsight",
+        "",
+        *_totals(rows),
+        "",
+        *_cells(rows),
+    ]
+    (RESULTS / "table.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(_totals(rows)))
+
+
+def _ratios(held: dict[str, Any], label: str) -> tuple[float, float]:
+    """Return the ratio of excesses to the best baseline's, and by how many errors it is above 1."""
+    floor = held["optimum"]["risk"]
+    risk, error, _ = min(
+        (family["risk"] for family in held["baselines"].values()), key=lambda r: r[0]
+    )
+    mean, spread = held["ours"][label]["risk"]
+    return (mean - floor) / (risk - floor), (mean - risk) / max(math.hypot(error, spread), 1e-12)
+
+
+def _behind(held: dict[str, Any], label: str, name: str) -> float:
+    """Return by how many standard errors ours is behind the best baseline in a measure."""
+    found = [f[name] for f in held["baselines"].values() if name in f]
+    sign = 1.0 if name == "held_out" else -1.0
+    best = min(found, key=lambda f: sign * f[0])
+    mean, spread = held["ours"][label][name]
+    return sign * (mean - best[0]) / max(math.hypot(spread, best[1]), 1e-12)
+
+
+def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    labels = sorted({label for _, held in rows for label in held["ours"] if "natural" not in label})
+    lines = [
+        "| half | kind | delta | rule | cells | geometric mean | worst | won | above 1.25 by "
+        "3 s.e. | behind in held-out loss | in AUC or R2 | seconds |",
+        "|---" * 12 + "|",
+    ]
+    groups = sorted(
+        {(h["half"], h["kind"], n.split(".")[-2 if n.endswith("full") else -1]) for n, h in rows}
+    )
+    for half, kind, _ in sorted({(h, k, "") for h, k, _ in groups}):
+        for delta in ("with", "without"):
+            for label in labels:
+                chosen = [
+                    held
+                    for name, held in rows
+                    if held["half"] == half
+                    and held["kind"] == kind
+                    and label in held["ours"]
+                    and (".0.json" in name + ".json") == (delta == "without")
+                ]
+                if not chosen:
+                    continue
+                ratios = [_ratios(held, label) for held in chosen]
+                values = np.maximum([r for r, _ in ratios], 1e-3)
+                other = "r2" if kind == "regression" else "accuracy" if kind == "classes" else "auc"
+                lost = sum(r > 1.25 and s > 3 for r, s in ratios)
+                held_out = sum(_behind(held, label, "held_out") > 3 for held in chosen)
+                third = sum(_behind(held, label, other) > 3 for held in chosen)
+                seconds = np.mean([held["ours"][label]["seconds"][0] for held in chosen])
+                lines.append(
+                    f"| {half} | {kind} | {delta} | {label} | {len(chosen)} | "
+                    f"{np.exp(np.mean(np.log(values))):.3f} | {values.max():.2f} | "
+                    f"{np.mean(values < 1):.2f} | {lost} | {held_out} | {third} | {seconds:.2f} |"
+                )
+    return lines
+
+
+def _cells(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    lines = [
+        "| cell | half | best baseline | excess | rule | excess | ratio | held-out loss |",
+        "|---" * 8 + "|",
+    ]
+    for name, held in rows:
+        floor = held["optimum"]["risk"]
+        risk, error, setting = min(
+            (family["risk"] for family in held["baselines"].values()), key=lambda r: r[0]
+        )
+        out = min(family["held_out"][0] for family in held["baselines"].values())
+        for label, found in held["ours"].items():
+            mean, spread = found.get("risk", (math.nan, math.nan))
+            lines.append(
+                f"| {name} | {held['half']} | {setting} | {risk - floor:.3g} ± {error:.2g} "
+                f"| {label} | {mean - floor:.3g} ± {spread:.2g} | "
+                f"{(mean - floor) / (risk - floor):.2f} | "
+                f"{found['held_out'][0]:.4f} against {out:.4f} |"
+            )
+    return lines
+
+
+def main() -> None:
+    """Run cells or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("--half", default="choosing", choices=["choosing", "judging"])
+    parser.add_argument("--kinds", default="binary,regression,classes,text")
+    parser.add_argument("--problems")
+    parser.add_argument("--deltas")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--full", action="store_true", help="all rows, up to 50,000")
+    parser.add_argument("--natural", action="store_true", help="also in natural units")
+    parser.add_argument("--oracle", action="store_true", help="also the best guess of the norm")
+    parser.add_argument("--again", action="store_true", help="fit ours again")
+    parser.add_argument("--label", help="name of the rule in the results")
+    parser.add_argument("--data")
+    arguments = parser.parse_args()
+    {"run": run, "table": table}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Sums over parts of the rows: on any machines, in any order, the same release."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, PrivateRidge
+from discreet.data import ArraySource
+from discreet.errors import InvalidData
+from discreet.noise import Seeded
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, size=(9_000, 3))
+Y = X @ [0.5, -0.2, 0.1]
+PLAN: Any = PrivateRidge(
+    bounds=Bounds(features=(-1, 1), label=(-1, 1)), algorithm="sufficient-statistics"
+).plan(3, len(X))
+
+
+def part(k: int, of: int) -> ArraySource:
+    return ArraySource(X[k::of], Y[k::of])
+
+
+def test_parts_of_any_kind_add_up_to_the_same_release() -> None:
+    there = PLAN.run(ArraySource(X, Y), Seeded(1))
+    for of in (1, 2, 7):
+        sums = [PLAN.partial(part(k, of)) for k in range(of)]
+        found = PLAN.finish(sum(reversed(sums)), Seeded(1))
+        assert np.array_equal(found.weights, there.weights)
+        assert found.guarantee == there.guarantee
+
+
+def test_rows_that_are_lost_or_counted_twice_release_nothing() -> None:
+    sums = [PLAN.partial(part(k, 3)) for k in range(3)]
+    for wrong in (sums[0] + sums[1], sum(sums) + sums[0]):
+        with pytest.raises(InvalidData, match="rows but the plan was made for"):
+            PLAN.finish(wrong, Seeded(1))
+    for wrong in (sum(sums).astype(float), sum(sums)[:-1], 0):
+        with pytest.raises(InvalidData, match=r"what plan\.partial returns"):
+            PLAN.finish(wrong, Seeded(1))
+
+
+def _slow(plan: bytes, k: int, marks: str) -> Any:
+    """Sum one part of four on a worker, and say that it began."""
+    Path(marks, f"{k}-{os.getpid()}").touch()
+    time.sleep(0.4)
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(9_000, 3))
+    labels = rows @ [0.5, -0.2, 0.1]
+    return pickle.loads(plan).partial(ArraySource(rows[k::4], labels[k::4]))
+
+
+@pytest.mark.skipif(
+    "DISCREET_CLUSTER" not in os.environ,
+    reason="processes of a cluster start slowly; set DISCREET_CLUSTER=1",
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_of_dask_that_is_killed_changes_nothing(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    # Workers get the function by its text, since they know no module of tests.
+    cloudpickle = pytest.importorskip("cloudpickle")
+    import sys
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        plan = pickle.dumps(PLAN)
+        tasks = [client.submit(_slow, plan, k, str(tmp_path), pure=False) for k in range(4)]
+        while not (begun := list(tmp_path.iterdir())):
+            time.sleep(0.02)
+        os.kill(int(begun[0].name.split("-")[1]), signal.SIGKILL)
+        total = sum(client.gather(tasks))
+    assert len(list(tmp_path.iterdir())) > 4, "a part was summed again"
+    there = PLAN.run(ArraySource(X, Y), Seeded(1))
+    assert np.array_equal(PLAN.finish(total, Seeded(1)).weights, there.weights)

@@ -1,0 +1,121 @@
+"""A fit and a noisy Hessian: what they cost together, and what is released."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from discreet.accounting import Budget, Gaussian, gaussian_multiplier
+from discreet.algorithms import NoisyGradient, ObjectivePerturbation, OutputPerturbation
+from discreet.bounds import Bounds
+from discreet.data import ArraySource
+from discreet.errors import Incompatible
+from discreet.inference import CurvaturePlan, arriving_steps, with_curvature
+from discreet.losses import Huber, Logistic
+from discreet.noise import Seeded
+from discreet.problem import Problem
+from discreet.regularizers import L1, Ridge
+from discreet.sets import L2Ball
+
+BUDGET = Budget(1.0, 1e-6)
+
+
+def problem(**changes: Any) -> Problem:
+    given: dict[str, Any] = {"loss": Logistic(), "bounds": Bounds(row_norm=1.0, classes=(0, 1))}
+    return Problem(**(given | {"n_features": 3, "n_rows": 4000} | changes))
+
+
+def planned(algorithm: Any = None, budget: Budget = BUDGET, **changes: Any) -> CurvaturePlan:
+    chosen = ObjectivePerturbation() if algorithm is None else algorithm
+    task = problem(**changes)
+    return with_curvature(lambda part: chosen.plan(task, part), budget, "table", 0.2)
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
+def test_fit_and_hessian_cost_the_budget_together(relation: str) -> None:
+    descent = NoisyGradient(**arriving_steps(problem(neighbours=relation)))
+    for algorithm in (None, descent) if relation == "zero-out" else (descent,):
+        plan = planned(algorithm, neighbours=relation)
+        assert plan.event.events[-1] == Gaussian(plan.multiplier)
+        assert plan.guarantee.epsilon == 1.0
+        assert plan.event.delta(1.0) <= 1e-6
+        assert plan.event.delta(0.9) > 1e-6  # nothing much is left over
+        assert "inference/curvature" in plan.guarantee.theorem
+    # Gaussian noise throughout: squares of signal-to-noise ratios add up, checked by hand.
+    whole = 1 / gaussian_multiplier(1.0, 1e-6)
+    fit_alone = 1 / gaussian_multiplier(plan.fit.budget.epsilon, 1e-6)
+    assert fit_alone**2 + plan.multiplier**-2 <= whole**2
+    assert fit_alone**2 + plan.multiplier**-2 > 0.999 * whole**2
+
+
+def test_no_pair_of_neighbours_has_hessians_further_apart() -> None:
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 3))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for relation, apart in (("zero-out", 0.25), ("replace-one", 0.25 * 2**0.5)):
+        descent = NoisyGradient(**arriving_steps(problem()))
+        plan = planned(descent, neighbours=relation)
+        claim = plan.hessian.scale / plan.multiplier
+        worst = 0.0
+        for weights in (np.zeros(3), random.normal(size=3) * 4):
+            slopes = expit(rows @ weights)
+            parts = (slopes * (1 - slopes))[:, None, None] * rows[:, :, None] * rows[:, None, :]
+            moved = parts if relation == "zero-out" else parts[:, None] - parts[None]
+            worst = max(worst, float(np.sqrt((moved**2).sum(axis=(-2, -1))).max()))
+        assert worst <= claim
+        assert worst > 0.98 * apart
+        assert claim == pytest.approx(apart, rel=1e-3)
+
+
+def test_the_hessian_has_the_noise_that_is_paid_for() -> None:
+    random = np.random.default_rng(1)
+    X, y = random.uniform(-0.5, 0.5, (4000, 3)), random.integers(0, 2, 4000)
+    plan, noise = planned(), Seeded(2)
+    found = []
+    for _ in range(60):
+        held: Any = plan.run(ArraySource(X, y), noise).inference
+        slopes = expit(X @ held.weights)
+        exact = (X * (slopes * (1 - slopes))[:, None]).T @ X
+        found.append(held.hessian - exact)
+    draws = np.array(found)
+    diagonal = draws[:, range(3), range(3)].ravel() / plan.hessian.scale
+    beside = draws[:, [0, 0, 1], [1, 2, 2]].ravel() / plan.hessian.scale * 2**0.5
+    for sample in (diagonal, beside):
+        assert stats.kstest(sample, "norm").pvalue > 1e-4
+        assert stats.kstest(2 * sample, "norm").pvalue < 1e-4
+    assert held.noise == plan.hessian.scale
+
+
+def test_the_ridge_of_the_table_is_the_one_that_was_asked_for() -> None:
+    free = planned()
+    assert free.ridge == 0.0 < free.fit.strength
+    ridged = planned(ObjectivePerturbation(strength=50.0)).explained()
+    assert ridged.fit.strength == 50.0
+    own = planned(regularizer=Ridge(strength=30.0))
+    assert own.ridge == 30.0 == own.fit.strength
+    step = planned(NoisyGradient(strength=20.0, sampler="full", rule="heavy-ball"))
+    assert step.ridge == 20.0
+
+
+def test_what_has_no_known_law_is_refused() -> None:
+    with pytest.raises(Incompatible, match="delta > 0"):
+        planned(budget=Budget(1.0))
+    with pytest.raises(Incompatible, match="output-perturbation"):
+        planned(OutputPerturbation(strength=1.0))
+    for part in ({"regularizer": L1(strength=1.0)}, {"constraint": L2Ball(radius=1.0)}):
+        with pytest.raises(Incompatible, match="ridge as the only penalty"):
+            planned(**part)
+    with pytest.raises(Incompatible, match="logistic loss"):
+        planned(loss=Huber(), bounds=Bounds(row_norm=1.0, label=(-1, 1)))
+    for settings, said in (
+        ({"sampler": "poisson", "batch": 100}, "all rows"),
+        ({"line_search": 2}, "plain steps"),
+        ({"rule": "strongly-convex", "strength": 5.0}, "without projection"),
+        ({"clip": 0.1}, "not clipped"),
+    ):
+        with pytest.raises(Incompatible, match=said):
+            planned(NoisyGradient(**({"sampler": "full"} | settings)))
