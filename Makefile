@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite docs tutorials figures coverage test-oldest test-postgres \
+.PHONY: demo test lint types suite docs tutorials figures coverage mutation test-oldest test-postgres \
 	test-browser docs-map dist clean
 
 demo: $(VENV)/.demo
