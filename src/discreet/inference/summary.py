@@ -153,6 +153,11 @@ class Summary:
             "the bias of noise, and",
             "for the population without the pull of a ridge.",
         ]
+        if found.has_exact:
+            lines.append(
+                "interval(exact=True) gives wider ones that hold exactly, for any data and all "
+                "coefficients together."
+            )
         lines += [f"Assumes: {said}." for said in found.assumptions]
         if found.refusals:
             lines = [
