@@ -97,8 +97,8 @@ def rehearse(
     schema = model._declared_schema()
     if schema is not None and schema.private:
         raise Incompatible(
-            f"The schema leaves {', '.join(map(repr, schema.private))} to be learned from rows, and "
-            "made-up rows need every range and category. Declare guesses for the rehearsal."
+            f"The schema leaves {', '.join(map(repr, schema.private))} to be learned from rows, "
+            "and made-up rows need every range and category. Declare guesses for the rehearsal."
         )
     if schema is not None:
         n_features = len(schema.names(model._target()))
