@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite docs tutorials figures coverage test-oldest test-postgres \
+.PHONY: demo test lint types suite docs tutorials figures coverage mutation test-oldest test-postgres \
 	test-browser docs-map dist clean
 
 demo: $(VENV)/.demo
@@ -49,6 +49,10 @@ dist: $(VENV)/.demo
 	rm -rf build dist
 	PYTHONWARNINGS=error::DeprecationWarning:setuptools $(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
+
+# Changes one operator at a time and sees whether tests notice; an hour or more.
+mutation: $(VENV)/.ready
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/mutation/run.py
 
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest

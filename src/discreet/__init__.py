@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PrivateCategories,
         PrivatePCA,
         PrivateStandardScaler,
+        pipeline_guarantee,
     )
     from discreet.rehearsal import rehearse
     from discreet.schema import (
@@ -102,6 +103,7 @@ __all__ = [
     "load",
     "make_private_scorer",
     "memory_limit",
+    "pipeline_guarantee",
     "rehearse",
     "watching",
 ]
@@ -129,6 +131,7 @@ _HOMES = {
     "PrivatePCA": "preprocessing",
     "PrivateSearch": "tuning",
     "PrivateStandardScaler": "preprocessing",
+    "pipeline_guarantee": "preprocessing",
     "TooFewRows": "errors",
     "Uncounted": "errors",
     "WeakBudget": "errors",

@@ -14,7 +14,7 @@
     └── NotCertified     (RuntimeError) a certificate failed, so nothing was released
 
 Warnings: ``UndeclaredBounds`` and ``NoStableSupport`` of the estimators, and
-``WeakBudget``, ``TooFewRows`` and ``Uncounted`` here.
+``WeakBudget``, ``TooFewRows``, ``Uncounted`` and ``UncountedStep`` here.
 
 A message is a release: it names parameters and says what to do, and never
 contains a row, a label or any other value computed from the data.
@@ -77,6 +77,10 @@ class WeakBudget(UserWarning):
 
 class Uncounted(UserWarning):
     """Rows were learned from, and nobody adds up what that costs."""
+
+
+class UncountedStep(Uncounted):
+    """A step before a private fit learned from the same rows without a guarantee."""
 
 
 class TooFewRows(UserWarning):

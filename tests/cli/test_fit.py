@@ -136,7 +136,9 @@ def test_plan_uses_the_size_of_the_file_not_of_the_rows_in_use(folder, run, rows
     blank_schema(folder)
     rows[3][1], rows[4][1] = "", ""
     save(folder / "data.csv", rows)
-    code, _, _ = run(FIT.replace("rich", "hours") + " --model elastic-net --seed 3")
+    perturbed = "objective-perturbation"
+    options = f" --model elastic-net --algorithm {perturbed} --seed 3"
+    code, _, _ = run(FIT.replace("rich", "hours") + options)
     assert code == 0
     kept = [r for r in rows[1:] if r[1]]
     X = [
@@ -147,6 +149,7 @@ def test_plan_uses_the_size_of_the_file_not_of_the_rows_in_use(folder, run, rows
     settings = {
         "bounds": Bounds(row_norm=3**0.5, features=ranges, label=(0, 60)),
         "neighbours": "add-remove",
+        "algorithm": perturbed,
         "random_state": 3,
     }
     coef = load("model.json").coef_

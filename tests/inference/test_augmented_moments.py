@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet import PrivateRidge
 from discreet.accounting import Budget
 from discreet.algorithms import SufficientStatistics
 from discreet.algorithms.perturbation import SecondMoments
@@ -86,7 +87,8 @@ def test_all_released_entries_follow_their_law() -> None:
     X, y = random.uniform(-0.5, 0.5, (500, 3)), random.uniform(-1, 1, 500)
     plan, noise = planned(), Seeded(3)
     exact = plan.moments.augmented(plan.problem, ArraySource(X, y)) * plan.moments.unit
-    draws = np.array([plan.noisy(ArraySource(X, y), noise) - exact for _ in range(300)])
+    sums = plan.partial(ArraySource(X, y))
+    draws = np.array([plan.noisy(sums, noise) - exact for _ in range(300)])
     assert (draws == draws.transpose(0, 2, 1)).all()
     s = plan.noise.scale
     assert s >= plan.sensitivity * 4.2  # the multiplier of epsilon 1, delta 1e-6
@@ -158,3 +160,27 @@ def test_a_larger_declared_ridge_is_that_of_the_table() -> None:
     release = plan.run(ArraySource(np.full((500, 3), 0.3), np.zeros(500)), Seeded(0))
     assert release.inference.strength == 40.0 / plan.moments.row_scale**2  # type: ignore[attr-defined]
     assert replace(plan, target="population").target == "population"
+
+
+def test_parts_of_the_rows_give_the_release_of_all() -> None:
+    random = np.random.default_rng(5)
+    X, y = random.uniform(-0.5, 0.5, (500, 3)), random.uniform(-1, 1, 500)
+    plan = planned()
+    sums = [plan.partial(ArraySource(X[k::3], y[k::3])) for k in range(3)]
+    together = plan.finish(sum(sums), Seeded(0))  # type: ignore[arg-type]
+    whole: Any = plan.run(ArraySource(X, y), Seeded(0))
+    assert (together.inference.interval() == whole.inference.interval()).all()
+
+
+def test_groups_have_the_noise_of_all_their_rows() -> None:
+    random = np.random.default_rng(6)
+    X = random.uniform(-1, 1, (3000, 2))
+    settings: dict[str, Any] = {"bounds": Bounds(features=(-1, 1), label=(-1, 1)), "epsilon": 4.0}
+    one = PrivateRidge(inference="table", **settings).plan(2, 3000)
+    many = PrivateRidge(inference="table", rows_per_group=3, **settings)
+    assert many.plan(2, 3000).sensitivity == pytest.approx(3 * one.sensitivity)  # type: ignore[attr-defined]
+    many.fit(X, X[:, 0] / 2, groups=np.repeat(np.arange(1000), 3))
+    assert many.guarantee_.unit == "group"
+    assert np.isfinite(many.interval()).all()
+    with pytest.raises(Incompatible, match="independent rows"):
+        PrivateRidge(inference="population", rows_per_group=3, **settings).plan(2, 3000)

@@ -215,3 +215,16 @@ def test_a_proposal_without_a_chance_is_turned_down() -> None:
     ends = whole_weights(x, 0.0)
     second = int(ends[0]) << (64 - int(ends[-1] - 1).bit_length())
     assert exponential_mechanism(x, Scripted(second, 2**63, 0, 0)) == 0
+
+
+@pytest.mark.parametrize("law", ["gumbel", "exponential"])
+def test_errors_of_draws_cover_the_unknown_bits_and_are_small(law: str) -> None:
+    draw, exact = getattr(selection, f"_{law}"), getattr(selection, f"_exact_{law}")
+    usual, small = Seeded(5).words(200), np.uint64(2) ** np.arange(15, 64, dtype=np.uint64)
+    assert draw(usual)[1].max() < 1e-9  # so that the exact computation is rare
+    words = np.concatenate([usual, small])
+    values, errors = draw(words)
+    with mp.workprec(200):
+        for word, value, error in zip(words, values, errors, strict=True):
+            for end in (int(word), int(word) + 1):
+                assert abs(exact(mpf(end) / 2**64) - float(value)) <= float(error)

@@ -145,6 +145,9 @@ def test_what_cannot_be_rehearsed_is_refused():
     model = PrivateLogisticRegression(schema=SCHEMA, target="ill")
     with pytest.raises(Incompatible, match="classifiers and regressors"):
         rehearse(PrivateMedian(), 100)
+    unknown = Schema.from_dict({"columns": {"a": {"range": "private"}, "b": {"range": [0, 1]}}})
+    with pytest.raises(Incompatible, match="'a' to be learned"):
+        rehearse(PrivateRidge(schema=unknown, target="b"), 100)
     with pytest.raises(InvalidParameter, match="signal"):
         rehearse(model, 100, signal=0.4)
     with pytest.raises(InvalidParameter, match="two gigabytes"):

@@ -190,7 +190,7 @@ def test_pipelines_have_no_card_but_their_last_step_does():
 
 def test_a_card_describes_every_kind_of_column() -> None:
     from discreet.report.wording import _SAID, _column
-    from discreet.schema.declaration import KINDS
+    from discreet.schema.kinds import KINDS
 
     assert set(_SAID) == set(KINDS)
     for facts, said in (

@@ -115,6 +115,8 @@ def test_the_list_says_met_only_of_what_is_met(model, tmp_path):
     foreign = card_dict(replace(model.guarantee_, theorem="mine", unit="person"))
     assert states(foreign)["Is the mechanism named and proved?"] == OPEN
     assert states(foreign)["What is one unit of privacy?"] == MET
+    assert found["Is floating point kept from leaking?"] == MET
+    assert states(foreign)["Is floating point kept from leaking?"] == OPEN
     seeded = states(card_dict(replace(model.guarantee_, secure=False)))
     assert seeded["Is the randomness fit for the purpose?"] == OPEN
     first = next(iter(seeded))

@@ -83,10 +83,9 @@ class Attempted:
 class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     """The least privacy loss at which an estimator has at most a named error.
 
-    This error, the target, belongs to the estimator's ridge objective in the scaled domain
-    (features and labels in [-1, 1], half squared residuals), per row. If no
-    level up to the cap meets it, ``status_`` says ``"not-met"`` and
-    ``guarantee_`` what the attempt cost; by default no model is released.
+    This error, the target, belongs to the ridge objective in the scaled domain (features and labels
+    in [-1, 1], half squared residuals), per row. If no level up to the cap meets it, ``status_`` is
+    ``"not-met"`` and ``guarantee_`` says what that cost; by default no model is released.
 
     Parameters
     ----------
@@ -129,8 +128,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         Public bound on the l1 norm of bounded rows, intercept included, where it is much below
         ``sqrt(n_features)`` times the row norm. Ridge only.
     release_last
-        Whether the last model of the path is released when none met the target. It costs the same,
-        and its accuracy is not guaranteed.
+        Whether the last model of the path is released, at the same cost, if none met the target.
     random_state
         None draws from the operating system; a seed makes the run repeatable and not private.
     ledger

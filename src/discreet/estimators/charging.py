@@ -9,8 +9,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from discreet.accounting import Guarantee
-from discreet.errors import Uncounted
+from discreet.errors import Uncounted, UncountedStep
 from discreet.ledger import Ledger, Reserved, spending
+from discreet.schema.stateless import instead, learns_freely, leaves
 
 _COUNT = "Pass ledger=Ledger.create(path, dataset=..., epsilon=..., delta=...), which adds them up."
 _AGAIN = (
@@ -26,13 +27,20 @@ _SCORE = (
     "{}: a score is computed from rows without noise, so publishing or choosing by it is outside "
     "of the guarantee, and the ledger does not count it."
 )
+_STEPS = (
+    "{}: steps before this fit learned from the same rows without a guarantee, so the guarantee of "
+    "this fit does not cover what it publishes: {}. discreet.pipeline_guarantee(pipe) says what a "
+    "whole pipeline promises."
+)
 
 _FITS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 _said: set[str] = set()
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this library that led here.
+def warn_caller(
+    message: str, category: type[Warning], past: tuple[str, ...] = ("discreet.",)
+) -> None:
+    """Warn at the line outside this library, and others to be passed, that led here.
 
     >>> with warnings.catch_warnings(record=True) as seen:
     ...     warnings.simplefilter("always")
@@ -41,7 +49,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     1
     """
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("discreet."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(past):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
@@ -59,6 +67,38 @@ def charged(
         elif _FITS[estimator] == 2:
             warn_caller(_AGAIN.format(name), Uncounted)
     return spending(ledger, guarantee, model=name, algorithm=algorithm)
+
+
+def warn_of_steps(estimator: Any) -> None:
+    """Warn if scikit-learn fits an estimator after steps that learned from the same rows."""
+    found, fits, frame = [], 0, inspect.currentframe()
+    while frame is not None:
+        # A fit may call another of the same object, and has warned already.
+        fits += frame.f_code.co_name == "fitted" and frame.f_locals.get("self") is estimator
+        if fits > 1:
+            return
+        if frame.f_globals.get("__name__", "").startswith("sklearn."):
+            found += _earlier(frame.f_locals.get("self"), frame.f_locals)
+        frame = frame.f_back
+    learned = [leaf for step in found for leaf in leaves(step) if learns_freely(leaf)]
+    if learned:
+        named = dict.fromkeys(instead(leaf) for leaf in learned)
+        message = _STEPS.format(type(estimator).__name__, "; ".join(named))
+        warn_caller(message, UncountedStep, past=("discreet.", "sklearn."))
+
+
+def _earlier(owner: Any, local: dict[str, Any]) -> list[Any]:
+    """Return what a meta-estimator fitted, or will have fitted, before the present fit."""
+    kind = type(owner).__name__
+    if kind == "Pipeline":
+        # While transformers are fitted there is the place of the present one.
+        end = local.get("step_idx", len(owner.steps) - 1)
+        return [step for _, step in owner.steps[:end]]
+    if kind == "TransformedTargetRegressor":
+        return [getattr(owner, "transformer_", None)]
+    if kind in ("StackingClassifier", "StackingRegressor"):
+        return list(getattr(owner, "estimators_", ()))
+    return []
 
 
 def scored(estimator: Any) -> None:

@@ -50,7 +50,8 @@ class WithIntervals(LinearModel):
     def _planned(self, problem: Problem, fits: int = 1) -> Plan:
         if self.inference is not None and problem.loss.outputs * fits > 1:
             raise Incompatible(
-                "Intervals are known for two classes only. Leave inference out, or fit two.",
+                "Intervals are known for one output: two classes, or one column of labels. Leave "
+                "inference out.",
                 parameter="inference",
             )
         return super()._planned(problem, fits)

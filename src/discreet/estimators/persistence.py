@@ -30,6 +30,7 @@ from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
 from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidData, InvalidParameter
+from discreet.estimators.charging import warn_of_steps
 from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
 from discreet.estimators.parameters import Configured
 from discreet.files.checksums import is_sealed, parse, seal
@@ -85,6 +86,7 @@ def whole(fit: Fit) -> Fit:
                     f"{type(self).__name__} takes no sample_weight: every row counts once, and "
                     "noise is scaled to that. Leave it out."
                 )
+            warn_of_steps(self)
             # privacy: whether some sum overflows or underflows is a fact about the rows.
             with np.errstate(all="ignore"):
                 return self._run_fit(fit, *args, **kwargs)

@@ -19,24 +19,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from discreet.accounting import Guarantee
 from discreet.algorithms.perturbation import (
     SecondMoments,
     SufficientStatisticsPlan,
+    Whole,
+    packed,
     stein_strength,
+    unpacked,
 )
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import one_of
-from discreet.data import Source
 from discreet.errors import Incompatible, MissingBound
 from discreet.inference.base import TARGETS, InferredRelease, units_of
 from discreet.inference.moment_intervals import MomentIntervals
 from discreet.noise import Randomness
-from discreet.problem import checked, promise, sealed
+from discreet.problem import promise, sealed
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
     """A calibrated run of noisy second moments that leaves intervals behind."""
 
     target: str
+
+    per_group: ClassVar[bool] = True
 
     @classmethod
     def of(cls, plan: SufficientStatisticsPlan, target: str) -> AugmentedMomentsPlan:
@@ -63,12 +65,19 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
                 "Intervals need Gaussian noise, whose law they are computed from. Pass delta > 0, "
                 "and leave noise out."
             )
+        if plan.moments.outputs > 1:
+            raise Incompatible("Intervals are known for one column of labels, not for several.")
         if plan.ridge == "adassp":
             raise Incompatible("Intervals need ridge='stein' or ridge='fixed', not 'adassp'.")
         if not (problem.regularizer.kernel.zero and problem.constraint.whole_space):
             raise Incompatible(
                 "Intervals of least squares exist without a constraint and with a ridge as the "
                 "only penalty. Leave regularizer and constraint out, or inference."
+            )
+        if target == "population" and problem.grouping is not None:
+            raise Incompatible(
+                "Intervals for the population need independent rows, and rows of one group are "
+                "not. Use inference='table', or leave rows_per_group out."
             )
         if target == "population" and not problem.intercept and problem.n_rows is None:
             raise MissingBound(
@@ -88,7 +97,9 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
         """Largest distance between neighbours' statistics, in units of the moments' scales."""
         # privacy: only the product with sqrt(2) rounds; the sums are exact integers
         rounding = 8 * unit_roundoff() * self.moments.capacity * math.sqrt(self._size)
-        return self.moments.augmented_sensitivity(self.problem.neighbours) + rounding
+        # privacy: what a group adds is at most so many times what a row does.
+        unit = self.problem.per_unit
+        return unit * self.moments.augmented_sensitivity(self.problem.neighbours) + rounding
 
     @cached_property
     def spread(self) -> tuple[float, float]:
@@ -106,29 +117,29 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
         said = f"for {TARGETS[self.target]}; the squares of labels are released for them"
         return super().facts() | {"intervals": said}
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> InferredRelease:
-        """Sum, release with noise, and solve."""
-        noisy = self.noisy(source, random)
-        moments = self.moments
-        matrix = noisy[:-1, :-1] * moments.row_scale**2
-        vector = noisy[:-1, -1] * moments.row_scale * moments.label_scale
-        strength = self.strength
-        if self.ridge == "stein":
-            strength = stein_strength(matrix, vector, *self.spread, least=strength)
-        weights = self._solve(matrix, vector, strength)
+    def finish(self, total: Whole, random: Randomness) -> InferredRelease:
+        """Return the release of sums over all rows, with what intervals are made of."""
+        noisy = self.noisy(total, random)
+        weights = self._solve(*self._equations(noisy))
         return InferredRelease(weights, sealed(self.guarantee, random), self._intervals(noisy))
 
-    def noisy(self, source: Source, random: Randomness) -> Array:
+    def noisy(self, total: Whole, random: Randomness) -> Array:
         """Return the noisy second moments of rows and label, in units of their scales."""
-        exact = self.moments.augmented(self.problem, source) * self.moments.unit
-        upper = np.triu_indices(len(exact))
-        # privacy: off-diagonal entries count twice in the norm, hence the root of two.
-        factor = np.where(upper[0] == upper[1], 1.0, math.sqrt(2))
-        out = self.noise.add(exact[upper] * factor, random)  # privacy: the only exit of data
-        noisy = np.zeros_like(exact)
-        noisy[upper] = out / factor
-        return np.asarray(noisy + np.triu(noisy, 1).T)
+        exact = self.moments.total(self.problem, total) * self.moments.unit
+        out = self.noise.add(packed(exact, self._double), random)  # privacy: the only exit of data
+        return unpacked(out, len(exact), self._double)
+
+    def _noisy(self, total: Whole, random: Randomness) -> tuple[Array, Array, float]:
+        return self._equations(self.noisy(total, random))
+
+    def _equations(self, noisy: Array) -> tuple[Array, Array, float]:
+        """Return matrix, vector and the strength they call for, in real units."""
+        moments, strength = self.moments, self.strength
+        matrix = noisy[:-1, :-1] * moments.row_scale**2
+        vector = noisy[:-1, -1] * moments.row_scale * moments.label_scale
+        if self.ridge == "stein":
+            strength = stein_strength(matrix, vector, *self.spread, least=strength)
+        return matrix, vector, strength
 
     def _intervals(self, noisy: Array) -> MomentIntervals:
         moments, problem = self.moments, self.problem

@@ -226,6 +226,11 @@ def _usable(plan: Plan, target: str) -> Fit:
             f"No intervals are known for {plan.algorithm}. Leave inference out, or use "
             "objective-perturbation, noisy-gradient or, for squares, sufficient-statistics."
         )
+    if problem.grouping is not None:
+        raise Incompatible(
+            "Intervals of the logistic loss are known for single rows, not for groups of them. "
+            "Leave inference or rows_per_group out."
+        )
     if not (problem.regularizer.kernel.zero and problem.constraint.whole_space):
         raise Incompatible(
             "Intervals exist without a constraint and with a ridge as the only penalty. Leave "

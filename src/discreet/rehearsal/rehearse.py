@@ -95,6 +95,11 @@ def rehearse(
     between("signal", signal, 0.5 if is_classifier(model) else 0.0, 1.0)
     between("share", share, 0.0, 1.0)
     schema = model._declared_schema()
+    if schema is not None and schema.private:
+        raise Incompatible(
+            f"The schema leaves {', '.join(map(repr, schema.private))} to be learned from rows, "
+            "and made-up rows need every range and category. Declare guesses for the rehearsal."
+        )
     if schema is not None:
         n_features = len(schema.names(model._target()))
     width = weight_count("n_features", n_features)

@@ -48,6 +48,7 @@ def checklist(card: Mapping[str, Any], *, evaluated: bool = False) -> list[Item]
     promise, about = card["guarantee"], card.get("about", {})
     unit, relation = promise["unit"], promise["neighbours"]
     proved = all(held["page"] is not None for held in card["proofs"])
+    ours = proved and not card.get("made_by_others")
     weak, seeded = card.get("cautions"), not promise["secure"]
     account = card.get("ledger")
 
@@ -99,8 +100,9 @@ def checklist(card: Mapping[str, Any], *, evaluated: bool = False) -> list[Item]
              "Noise hides rare cases, and rows outside the ranges are clipped. Compare errors "
              "between groups before use."),
         Item(
-            "Implementation", "Is floating point kept from leaking?", MET,
-            "Noise is exact on a public grid, and rounding of sums is in the sensitivity.",
+            "Implementation", "Is floating point kept from leaking?", MET if ours else OPEN,
+            "Noise is exact on a public grid, and rounding of sums is in the sensitivity."
+            if ours else "A part of this release is not of this library. Ask its makers.",
         ),
         Item(
             "Implementation", "Is the randomness fit for the purpose?", OPEN if seeded else MET,

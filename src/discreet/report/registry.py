@@ -27,6 +27,9 @@ _RELATIONS = {
     "add-remove": "Two data sets are adjacent if one has one {unit} more than the other.",
 }
 
+_EXACT = " Noise is exact on a public grid, and rounding of sums is part of the sensitivity."
+"""What is true of the library's own parts, and not claimed of others."""
+
 
 def registry_text(card: Mapping[str, Any]) -> str:
     """Return the entry of a card as YAML, to be reviewed and sent to the registry.
@@ -157,9 +160,8 @@ def _implementation(card: Mapping[str, Any], about: Mapping[str, Any]) -> dict[s
     held = {
         "preprocessing_and_hyperparameter_tuning": f"{about['tuning']} This is not part of the "
         "guarantee unless it was charged to the same budget.",
-        "mechanisms": f"{by}{card['library']}.{scale}{others} Noise is exact on a public grid and "
-        "comes from the operating system; rounding of sums is part of the sensitivity. Run time "
-        "and memory are not protected.",
+        "mechanisms": f"{by}{card['library']}.{scale}{others or _EXACT} Noise comes from the "
+        "operating system. Run time and memory are not protected.",
     }
     if "justification" in about:
         held["justification"] = about["justification"]

@@ -8,7 +8,12 @@ from discreet.algorithms.perturbation.objective_perturbation import (
 )
 from discreet.algorithms.perturbation.output_perturbation import OutputPerturbation
 from discreet.algorithms.perturbation.recentred import RecentredPerturbation
-from discreet.algorithms.perturbation.second_moments import SecondMoments
+from discreet.algorithms.perturbation.second_moments import (
+    SecondMoments,
+    Whole,
+    packed,
+    unpacked,
+)
 from discreet.algorithms.perturbation.sufficient_statistics import (
     SufficientStatistics,
     SufficientStatisticsPlan,
@@ -24,6 +29,9 @@ __all__ = [
     "SecondMoments",
     "SufficientStatistics",
     "SufficientStatisticsPlan",
+    "Whole",
     "many_rows",
+    "packed",
     "stein_strength",
+    "unpacked",
 ]

@@ -1,0 +1,62 @@
+"""``"auto"`` finds a plan for groups wherever it finds one for rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet.accounting import Budget
+from discreet.bounds import Bounds
+from discreet.data import Grouping
+from discreet.defaults import recommend
+from discreet.losses import Hinge, Huber, Logistic, Softmax
+from discreet.problem import Problem
+from discreet.regularizers import Ridge
+
+LOSSES: dict[str, dict[str, Any]] = {
+    "logistic": {"loss": Logistic(), "bounds": Bounds(row_norm=1.0, classes=(0, 1))},
+    "softmax": {"loss": Softmax(n_classes=3), "bounds": Bounds(row_norm=1.0, classes=(0, 1, 2))},
+    "huber": {"loss": Huber(threshold=0.25), "bounds": Bounds(row_norm=1.0, label=(-1, 1))},
+    "hinge": {
+        "loss": Hinge(),
+        "bounds": Bounds(row_norm=1.0, classes=(0, 1)),
+        "regularizer": Ridge(strength=200.0),
+    },
+}
+
+
+@pytest.mark.parametrize("rule", ["weight", "sample"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("n_rows", [300, 20_000, 3_000_000])
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_region_has_a_plan_for_groups(
+    name: str, n_rows: int, delta: float, rule: str
+) -> None:
+    problem = Problem(
+        n_features=5,
+        n_rows=n_rows,
+        grouping=Grouping(3, rule),  # type: ignore[arg-type]
+        **LOSSES[name],
+    )
+    plan = recommend(problem, Budget(1.0, delta))
+    assert plan.guarantee.unit == "group"
+
+
+def test_the_cheaper_of_two_proofs_is_taken() -> None:
+    """Rows that are drawn let objective perturbation compete where it is proved."""
+    plans = {
+        rule: recommend(
+            Problem(
+                n_features=5,
+                n_rows=200_000,
+                grouping=Grouping(2, rule),  # type: ignore[arg-type]
+                regularizer=Ridge(strength=1.0),
+                **LOSSES["logistic"],
+            ),
+            Budget(1.0, 1e-6),
+        )
+        for rule in ("weight", "sample")
+    }
+    assert plans["weight"].algorithm != "objective-perturbation"
+    assert plans["sample"].expected_excess <= plans["weight"].expected_excess
