@@ -20,7 +20,7 @@ ROOMS = (
     "bounds",
     "parts",
     "files",
-    "looks",
+    "style",
     "schema",
     "accounting",
     "ledger",

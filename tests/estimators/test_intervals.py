@@ -79,6 +79,8 @@ def test_a_summary_reads_like_that_of_a_statistics_package(fitted: Any) -> None:
     assert "noise and sampling" in text
     assert "Approximate" in text
     assert repr(fitted["population"].summary(0.9)) == text
+    assert "exact=True" not in text
+    assert "exact=True" in str(fitted["table"].summary())
     held = fitted["population"].summary().to_dict()
     assert held["p"][0] < 1e-6
     assert held["low"] == pytest.approx(fitted["population"].interval()[:, 0].tolist())

@@ -15,8 +15,8 @@ from discreet.cli.models import MODELS
 from discreet.cli.parser import add_seed, add_settings
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.files.writing import write_text
-from discreet.looks.colours import BLUE, QUIET, SOFT
-from discreet.looks.pictures import new_figure, save, style
+from discreet.style.colours import BLUE, QUIET, SOFT
+from discreet.style.pictures import new_figure, save, style
 
 METRICS = ("excess-risk", "loss", "error-rate")
 METHODS = ("auto", "one-shot", "certificate", "noise-reduction", "doubling", "theory")

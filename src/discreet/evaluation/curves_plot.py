@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Incompatible
-from discreet.looks.colours import BLUE, QUIET, SOFT
-from discreet.looks.pictures import new_figure, save, style
+from discreet.style.colours import BLUE, QUIET, SOFT
+from discreet.style.pictures import new_figure, save, style
 
 if TYPE_CHECKING:
     from discreet.evaluation.result import Evaluation

@@ -126,6 +126,11 @@ class Inference:
         """What the intervals rest on, in words."""
         raise NotImplementedError
 
+    @property
+    def has_exact(self) -> bool:
+        """Whether there are exact intervals too."""
+        return False
+
     # What users ask for, in their units.
 
     @cached_property

@@ -157,6 +157,11 @@ class MomentIntervals(Inference):
             "clipping to the declared bounds changes little, or the line is that of clipped rows",
         )
 
+    @property
+    def has_exact(self) -> bool:
+        """Whether there are exact intervals too: those of the region are about the table."""
+        return self.target == "table"
+
     # The exact region.
 
     def covers(self, coefficients: Array, level: float = 0.95) -> bool:
@@ -183,7 +188,7 @@ class MomentIntervals(Inference):
         return float(chdtri(self.count, 1 - level))
 
     def _exact(self, level: float) -> Array:
-        if self.target != "table":
+        if not self.has_exact:
             return super()._exact(level)
         square, cross = self.noise**2 * self._quantile(level), self._cross
         outer = self._shifted @ self._shifted - square * np.eye(self.count)

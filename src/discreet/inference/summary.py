@@ -15,8 +15,8 @@ from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.files.plain_text import printable
 from discreet.inference.base import TARGETS, Inference
-from discreet.looks.colours import BLUE, QUIET
-from discreet.looks.pictures import new_figure, save, style
+from discreet.style.colours import BLUE, QUIET
+from discreet.style.pictures import new_figure, save, style
 
 NONE = (
     "No intervals: fit with inference='table', for what the same table gives without noise, or "
@@ -153,6 +153,11 @@ class Summary:
             "the bias of noise, and",
             "for the population without the pull of a ridge.",
         ]
+        if found.has_exact:
+            lines.append(
+                "interval(exact=True) gives wider ones that hold exactly, for any data and all "
+                "coefficients together."
+            )
         lines += [f"Assumes: {said}." for said in found.assumptions]
         if found.refusals:
             lines = [

@@ -12,7 +12,7 @@ from discreet.accounting import Gaussian, Guarantee, Pure, gaussian_multiplier
 from discreet.bounds import neighbours_mean
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.views import Balance, Spending, named
-from discreet.looks import document, note, section, table, text
+from discreet.style import document, note, section, table, text
 
 _SHARES = (0.02, 0.05, 0.1, 0.25)
 """Prices that are shown by default, as shares of the cap's epsilon."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.looks import document
 from discreet.report.card import card_dict, guarantee_of
 from discreet.report.page_parts import (
     declared_section,
@@ -16,6 +15,7 @@ from discreet.report.page_parts import (
     title_of,
     why_section,
 )
+from discreet.style import document
 
 
 def card_html(subject: Any, *, proofs: str | None = None, **more: Any) -> str:

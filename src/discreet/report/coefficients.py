@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.looks import note, section, table
+from discreet.style import note, section, table
 
 MOST = 40
 """How many coefficients are shown."""

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from discreet.accounting import Guarantee
-from discreet.looks import note, section, table, text
-from discreet.looks.chart import Chart, shares
 from discreet.report.wording import budget
+from discreet.style import note, section, table, text
+from discreet.style.chart import Chart, shares
 
 
 def evaluation_section(evaluation: Any, fit: Guarantee) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 from discreet.accounting import Guarantee
 from discreet.errors import InvalidParameter
-from discreet.looks import bullets, facts, note, section, table, text, tiles, warning
-from discreet.looks.chart import Chart, shares
 from discreet.report.attack import detection_curve, detection_rate, surest
 from discreet.report.wording import columns, headline, paragraphs, warnings
+from discreet.style import bullets, facts, note, section, table, text, tiles, warning
+from discreet.style.chart import Chart, shares
 
 PROMISE, WHY, OPEN_ENDS = "What is promised", "Why it holds", "What is not protected"
 DECLARED, FACTS, SPENT = "Declared as public", "About this release", "What was spent in all"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from discreet.accounting import Guarantee
 from discreet.errors import InvalidParameter
-from discreet.looks.colours import BLUE, QUIET, SOFT
-from discreet.looks.pictures import new_figure, save, style
 from discreet.report.attack import detection_curve
+from discreet.style.colours import BLUE, QUIET, SOFT
+from discreet.style.pictures import new_figure, save, style
 
 
 @style()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import mean
 from typing import Any
 
-from discreet.looks import note, section, table, text
-from discreet.looks.chart import Axis, Chart
+from discreet.style import note, section, table, text
+from discreet.style.chart import Axis, Chart
 
 BOUGHT = "What epsilon would have bought"
 

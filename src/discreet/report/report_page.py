@@ -6,7 +6,6 @@ from typing import Any
 
 from discreet.ledger import Ledger
 from discreet.ledger.statement import statement_sections
-from discreet.looks import document, section, table, text
 from discreet.report.card import card_dict, guarantee_of
 from discreet.report.checklist import MET, OPEN, SOURCE, checklist
 from discreet.report.coefficients import coefficients_section
@@ -28,6 +27,7 @@ from discreet.report.page_parts import (
     why_section,
 )
 from discreet.report.rehearsed import BOUGHT, rehearsal_section
+from discreet.style import document, section, table, text
 
 NIST = "NIST SP 800-226, question by question"
 

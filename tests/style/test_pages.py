@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from discreet.looks import anchor, bullets, document, facts, note, section, table, tiles, warning
-from discreet.looks.colours import DARK, LIGHT, QUIET, SERIES, contrast
-from discreet.looks.pictures import new_figure, save, style
-from discreet.looks.stylesheet import STYLESHEET
+from discreet.style import anchor, bullets, document, facts, note, section, table, tiles, warning
+from discreet.style.colours import DARK, LIGHT, QUIET, SERIES, contrast
+from discreet.style.pictures import new_figure, save, style
+from discreet.style.stylesheet import STYLESHEET
 
 HOSTILE = "</style><script>alert(1)</script>'\"><img src=x onerror=alert(2)>&amp;\u202egnp\x1b[2J"
 

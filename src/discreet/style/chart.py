@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from discreet.looks.document import text
+from discreet.style.document import text
 
 WIDTH, HEIGHT = 420, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 22, 30, 46

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.looks.colours import DARK, LIGHT
+from discreet.style.colours import DARK, LIGHT
 
 
 def _variables(colours: Mapping[str, str]) -> str:

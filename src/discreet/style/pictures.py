@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.looks.colours import INK, LINE, SERIES, SOFT
+from discreet.style.colours import INK, LINE, SERIES, SOFT
 
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -41,7 +41,7 @@ STYLE: dict[str, Any] = {
     "ytick.color": SOFT,
     "ytick.labelcolor": INK,
 }
-"""Settings of matplotlib; colours of series follow from :data:`discreet.looks.colours.SERIES`."""
+"""Settings of matplotlib; colours of series follow from :data:`discreet.style.colours.SERIES`."""
 
 _LINES, _MARKS = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1))), "os^Dvp"
 

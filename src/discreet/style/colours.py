@@ -2,7 +2,7 @@
 
 The colours of series are those of Okabe and Ito, which people with any common
 colour vision tell apart. Text and lines have the contrast that WCAG 2.2 asks for,
-4.5 and 3; ``tests/looks`` measures it.
+4.5 and 3; ``tests/style`` measures it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from discreet.files.plain_text import printable
-from discreet.looks.stylesheet import STYLESHEET
+from discreet.style.stylesheet import STYLESHEET
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for a page: its own stylesheet, and nothing else."""

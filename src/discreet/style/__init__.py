@@ -1,6 +1,6 @@
 """How pages and pictures look: one style, in light and in dark, for every colour vision."""
 
-from discreet.looks.document import (
+from discreet.style.document import (
     anchor,
     bullets,
     document,
