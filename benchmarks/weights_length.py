@@ -4,9 +4,9 @@
 line search, which changes the length of the weights only where that is clear, on artificial
 problems with the laws of rows of ``few_rows.py``, one-hot blocks, and rows whose columns hardly
 vary beside an intercept. Labels follow a logistic model, or one with a bend and two hundredths of
-the labels flipped. It writes ``results/weights_length.json``: the mean excess of the logistic loss
-over that of an unpenalised fit. Constants of ``line_search_estimates.py`` were chosen on other draws of
-these laws, without the narrow rows.
+the labels flipped. It writes ``results/weights_length.json``: the mean excess of the logistic
+loss over that of an unpenalised fit. Constants of ``line_search_estimates.py`` were chosen on
+other draws of these laws, without the narrow rows.
 """
 
 from __future__ import annotations
