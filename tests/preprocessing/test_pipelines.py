@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 )
 
 from discreet import (
+    AccuracyFirst,
     Bounds,
     PrivateBounds,
     PrivateCategories,
@@ -100,6 +101,8 @@ def test_steps_that_learn_are_refused_with_a_replacement(step: Any, words: str) 
 def test_what_has_no_guarantee_yet_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="Fit the pipeline"):
         pipeline_guarantee(make_pipeline(Normalizer(), model()))
+    with pytest.raises(InvalidParameter, match="AccuracyFirst"):
+        pipeline_guarantee(make_pipeline(PrivateBounds().fit(X), AccuracyFirst(PrivateRidge())))
     with pytest.raises(InvalidParameter, match="no step with a guarantee"):
         pipeline_guarantee(make_pipeline(Normalizer()))
     bounds = PrivateBounds(neighbours="replace-one", scale=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.accounting import Guarantee
 from discreet.errors import Incompatible, InvalidParameter
+from discreet.schema.encoder import SchemaEncoder
 from discreet.schema.stateless import instead, learns_freely, leaves
 
 
@@ -50,8 +51,9 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
             "This pipeline has no guarantee: these steps learned from the rows without one, and "
             f"their results reach the model: {'; '.join(map(instead, free))}."
         )
-    counted = [step for step in steps if type(step).__module__.startswith("discreet.")]
-    counted = [step for step in counted if hasattr(type(step), "epsilon") or _made(step)]
+    own = [step for step in steps if type(step).__module__.startswith("discreet.")]
+    # privacy: what is not fitted is refused, so that no cost is left out.
+    counted = [step for step in own if not isinstance(step, SchemaEncoder)]
     unfitted = [type(step).__name__ for step in counted if not _made(step)]
     if unfitted:
         raise InvalidParameter(
