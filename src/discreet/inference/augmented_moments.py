@@ -7,8 +7,8 @@ beside them.
 Theorem. ``v v'`` has Frobenius norm ``|v|^2 <= X^2 + Y^2``, which bounds what a row adds. The
 matrices of two rows have a nonnegative inner product, so a replacement moves the sum by at most
 ``sqrt(2)`` times as much. Numbers are rounded to the nearest multiple of a public step ``u``, so
-``X`` grows by ``sqrt(p) u/2`` and ``Y`` by ``u/2``. In orthonormal coordinates of symmetric matrices noise of deviation
-``s`` has variance ``s^2`` on the diagonal and ``s^2/2`` beside it.
+``X`` grows by ``sqrt(p) u/2`` and ``Y`` by ``u/2``. In orthonormal coordinates of symmetric
+matrices noise of deviation ``s`` has variance ``s^2`` on the diagonal and ``s^2/2`` beside it.
 
 Units. If ``k`` is the square of the largest label over that of the longest row, the noise of
 the equations at weights that carry a full row to a full label is in proportion to ``(1 + k)
