@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.accounting import Guarantee
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.schema.stateless import instead, learns_freely, leaves
+from discreet.schema.stateless import instead, learns_freely, leaves, own
 
 
 def pipeline_guarantee(pipe: Any) -> Guarantee:
@@ -50,8 +50,8 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
             "This pipeline has no guarantee: these steps learned from the rows without one, and "
             f"their results reach the model: {'; '.join(map(instead, free))}."
         )
-    counted = [step for step in steps if type(step).__module__.startswith("discreet.")]
-    counted = [step for step in counted if hasattr(type(step), "epsilon") or _made(step)]
+    # privacy: whatever has a guarantee is counted, also where a class is not of this library.
+    counted = [s for s in steps if _made(s) or (own(s) and hasattr(type(s), "epsilon"))]
     unfitted = [type(step).__name__ for step in counted if not _made(step)]
     if unfitted:
         raise InvalidParameter(
