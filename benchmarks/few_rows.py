@@ -10,6 +10,7 @@ default without one (where and how far slopes are capped) were chosen on them.
 from __future__ import annotations
 
 import json
+import math
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,16 @@ SETTINGS = (
     (0.0, "zero-out", NORMS),
     (0.0, "replace-one", NORMS),
 )
+
+
+def one_hot(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
+    """Return rows of norm 1 that name one category of each of several columns."""
+    blocks = np.array_split(np.arange(p), max(2, round(math.sqrt(p))))
+    X = np.zeros((n, p))
+    for block in blocks:
+        chosen = rng.choice(block, size=n, p=rng.dirichlet(np.full(len(block), 0.7)))
+        X[np.arange(n), chosen] = 1.0 / math.sqrt(len(blocks))
+    return X
 
 
 def rows(law: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:

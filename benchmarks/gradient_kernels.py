@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from arguments import parser_of
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient
-from discreet.algorithms.gradient.path import walk
+from discreet.algorithms.gradient.path import descend
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.blocks import one_blas_thread, slices
@@ -213,7 +213,7 @@ def our_step(n: int, p: int, steps: int, way: str, dtype: str) -> list[float]:
         sums.full(plan.start, plan.clip)
         for _ in range(10):
             start = time.perf_counter(), time.process_time()
-            walk(plan, rows, sums, System())
+            descend(plan, rows, sums, System())
             times.append((time.perf_counter() - start[0], time.process_time() - start[1]))
     return [min(t) / steps for t in zip(*times, strict=True)]
 

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from descent_length import one_hot
 from scipy.optimize import linprog, minimize
 
 from discreet import Bounds, PrivateLogisticRegression, PrivateSGDClassifier
@@ -48,6 +47,7 @@ from discreet.noise import Seeded
 from discreet.problem import Problem
 from discreet.regularizers import Ridge
 from discreet.sets import AllSpace, L2Ball
+from few_rows import one_hot
 from few_rows import rows as law_rows
 from problems import PROBLEMS, data_directory
 

@@ -3,9 +3,9 @@
 Rows of 20 columns in float32 are written to Parquet files, each fit runs in a process of
 its own with 2 GB for rows, and its processor time is compared with reading the file once:
 
-    python benchmarks/scale.py                     # up to 10 million rows
-    python benchmarks/scale.py --rows 100000000    # one size; 8 GB of files, 9 GB of spill
-    python benchmarks/scale.py --picture           # draws results that exist
+    python benchmarks/scale.py run                     # up to 10 million rows
+    python benchmarks/scale.py run --rows 100000000    # one size; 8 GB of files, 9 GB of spill
+    python benchmarks/scale.py plot                    # draws results that exist
 
 Results go to ``benchmarks/results/scale.json``, the picture to ``scale.png`` beside it.
 """
@@ -93,7 +93,7 @@ def measured(folder: Path, n_rows: int, memory: str, models: list[str]) -> list[
     write(files, n_rows)
     found, once = [], 0.0
     for model in models:
-        command = [sys.executable, __file__, "--one", model, str(files), "--memory", memory]
+        command = [sys.executable, __file__, "run", "--one", model, str(files), "--memory", memory]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         line = {"model": model, "rows": n_rows, **json.loads(out)}
         once = line["cpu"] if model == "read" else once
@@ -131,17 +131,17 @@ def picture() -> None:
 def main() -> None:
     """Measure, add to the results, and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", choices=("run", "plot"))
     parser.add_argument("--rows", type=int, nargs="+", default=SIZES)
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--memory", default="2GB", help="for rows (default: 2GB)")
-    parser.add_argument("--picture", action="store_true", help="draw only")
     parser.add_argument("--one", nargs=2, metavar=("MODEL", "FOLDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
         print(json.dumps(fit(args.one[0], Path(args.one[1]), args.memory)))
         return
     path = RESULTS / "scale.json"
-    if not args.picture:
+    if args.step == "run":
         lines = json.loads(path.read_text())["lines"] if path.exists() else []
         for n_rows in args.rows:
             with tempfile.TemporaryDirectory() as folder:

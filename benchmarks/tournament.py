@@ -29,7 +29,12 @@ from sklearn.metrics import roc_auc_score
 from bank import SETS, half_of, load
 from bank_sets import Data
 from baselines import Array, baselines, optimum
-from discreet import Bounds, PrivateLogisticRegression, PrivateRidge
+from discreet import (
+    Bounds,
+    PrivateLogisticRegression,
+    PrivateRidge,
+    PrivateSparseLogisticRegression,
+)
 from discreet.errors import DiscreetError
 from problems import data_directory
 
@@ -82,7 +87,21 @@ def default(
     return np.asarray(fitted.coef_[0] if len(classes) == 2 else fitted.coef_.T)
 
 
+def sparse(kind: str, X: Any, y: Array, epsilon: float, delta: float, seed: int) -> Array:
+    """Fit the sparse classifier by default, on text."""
+    assert kind == "text"
+    model = PrivateSparseLogisticRegression(
+        epsilon=epsilon,
+        delta=delta,
+        bounds=Bounds(features=(-1.0, 1.0), classes=(0, 1)),
+        fit_intercept=False,
+        random_state=seed,
+    )
+    return np.asarray(model.fit(X, y.astype(int)).coef_[0])
+
+
 CANDIDATES: dict[str, Callable[..., Array]] = {"default": default}
+TEXT = {"PrivateSparseLogisticRegression": sparse}
 ORACLE = "default, best norm_guess in hindsight"
 FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 
@@ -208,8 +227,8 @@ def run(arguments: argparse.Namespace) -> None:
                     ),
                     "ours": {},
                 }
-            for name, fit in CANDIDATES.items():
-                label = arguments.label or name
+            for name, fit in (CANDIDATES | (TEXT if kind == "text" else {})).items():
+                label = (arguments.label or name) if name == "default" else name
                 if label in held["ours"] and not arguments.again:
                     continue
                 started, found = time.process_time(), []

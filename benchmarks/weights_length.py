@@ -2,11 +2,11 @@
 
 ``python benchmarks/weights_length.py run`` (some minutes) fits the default with and without its
 line search, which changes the length of the weights only where that is clear, on artificial
-problems with the laws of rows of ``descent_length.py``, and rows whose columns hardly vary beside
-an intercept. Labels follow a logistic model, or one with a bend and two hundredths of the labels
-flipped. It writes ``results/weights_length.json``: the mean excess of the logistic loss over that
-of an unpenalised fit. Constants of ``line_search_estimates.py`` were chosen on other draws of these
-laws, without the narrow rows.
+problems with the laws of rows of ``few_rows.py``, one-hot blocks, and rows whose columns hardly
+vary beside an intercept. Labels follow a logistic model, or one with a bend and two hundredths of
+the labels flipped. It writes ``results/weights_length.json``: the mean excess of the logistic
+loss over that of an unpenalised fit. Constants of ``line_search_estimates.py`` were chosen on
+other draws of these laws, without the narrow rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from descent_length import KINDS, one_hot
 
 from arguments import parser_of
 from discreet.accounting import Budget
@@ -30,14 +29,15 @@ from discreet.defaults import recommend
 from discreet.losses import Logistic
 from discreet.noise import Seeded
 from discreet.problem import Problem
-from few_rows import best_risk, risk, rows
+from few_rows import LAWS as ROUND
+from few_rows import best_risk, one_hot, risk, rows
 
 SEEDS = 2
 DESCENTS = ((3_000, 3), (10_000, 10), (20_000, 10), (20_000, 30))
 PERTURBATIONS = ((60_000, 8),)
 REPLACED = ((20_000, 10), (60_000, 8))
 NORMS = (5.0, 120.0)
-LAWS = (*KINDS, "narrow")
+LAWS = (*ROUND, "one-hot", "narrow")
 SMALL = 1e-4
 """Excess that is as good as none, in ratios."""
 

@@ -87,8 +87,9 @@ def test_links_lead_somewhere(page):
             ["persons needed: [1-9]", "reports used: 12,000", "epsilon = 2, delta = 0 per p"],
         ),
         ("logistic.py", ["epsilon = 1, delta = 1e-05 per row", r"test accuracy (0\.[6-9]|1\.00)"]),
-        ("ridge.py", ["gaussian noise scale", "epsilon   10: mean R2 0.", "not private:  R2 0."]),
+        ("ridge.py", ["noise scale of a step", "epsilon   10: mean R2 0.", "not private:  R2 0."]),
         ("search.py", ["4 fits of epsilon = 0.5 together", "delta = 4e-06", "chosen: "]),
+        ("unknown_ranges.py", ["age = { range = ", '"sea", "other"', "epsilon = 1, delta = 1e-06"]),
     ],
 )
 def test_example_runs_and_shows_its_guarantee(example, shows, capsys):
@@ -103,4 +104,5 @@ def test_every_example_is_tested():
         "logistic.py",
         "ridge.py",
         "search.py",
+        "unknown_ranges.py",
     }

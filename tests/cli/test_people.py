@@ -62,6 +62,18 @@ def test_an_evaluation_says_nothing_of_a_size_that_the_model_hides(visits, run, 
     assert ("delta" in err) == ("zero-out" in relation)
 
 
+def test_a_plan_says_what_it_protects(visits, run):
+    line = "plan --rows 3000 --schema schema.toml --target rich --epsilon 1"
+    assert "per row (ex-ante)" in run(line)[1]
+    assert "per group (ex-ante)" in run(f"{line} --rows-per-group 2")[1]
+    visits.write_text(visits.read_text() + "id = { group = true, rows = 2 }\n")
+    assert "per group (ex-ante)" in run(line)[1]
+    code, _, err = run(f"{line} --rows-per-group 3")
+    assert code == 1
+    assert "Leave --rows-per-group" in err
+    assert "belong to nobody" in run(f"{line} --rehearse")[2]
+
+
 def test_evaluations_and_searches_are_charged(visits, run):
     assert run(UNIT)[0] == 0
     assert run(f"{FIT} {BY} --ledger g.ledger")[0] == 0

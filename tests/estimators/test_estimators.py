@@ -540,8 +540,9 @@ def test_shapes(kind: type) -> None:
     for rows, labels in ((X[:0], y[:0]), (X, y[:-1]), (X[:, :0], y), (X[0], y[0])):
         with pytest.raises(ValueError):
             make(kind).fit(rows, labels)
-    with pytest.raises(ValueError):
-        make(kind).fit(X, np.column_stack([y, y]))
+    if kind is not PrivateRidge:  # which takes several labels for each row
+        with pytest.raises(ValueError):
+            make(kind).fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="features"):
         make(kind).fit(X, y).predict(X[:, :2])
     with pytest.raises(ValueError):

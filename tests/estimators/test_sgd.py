@@ -44,6 +44,9 @@ REAL_LOSSES = sorted(k for k, v in LOSSES.items() if v.target == "real")
 def test_scikit_learn_check(estimator: object, check: object) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndeclaredBounds)
+        if "check_class_weight_classifiers" in str(check):
+            # Its weights leave some 25 rows that count, which noise at epsilon 1 outweighs.
+            estimator.set_params(epsilon=20.0)  # type: ignore[attr-defined]
         check(estimator)  # type: ignore[operator]
 
 

@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 )
 
 from discreet import (
+    AccuracyFirst,
     Bounds,
     PrivateBounds,
     PrivateCategories,
@@ -123,6 +124,8 @@ def test_steps_of_other_packages_are_counted_if_they_say_what_they_cost() -> Non
 def test_what_has_no_guarantee_yet_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="Fit the pipeline"):
         pipeline_guarantee(make_pipeline(Normalizer(), model()))
+    with pytest.raises(InvalidParameter, match="AccuracyFirst"):
+        pipeline_guarantee(make_pipeline(PrivateBounds().fit(X), AccuracyFirst(PrivateRidge())))
     with pytest.raises(InvalidParameter, match="no step with a guarantee"):
         pipeline_guarantee(make_pipeline(Normalizer()))
     bounds = PrivateBounds(neighbours="replace-one", scale=True)

@@ -75,6 +75,12 @@ def add(verbs: Any) -> None:
     parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
     parser.add_argument("--target", help="column to predict, with --schema")
     parser.add_argument(
+        "--rows-per-group",
+        type=int,
+        metavar="K",
+        help="protect all rows of one person, who counts for at most K of them",
+    )
+    parser.add_argument(
         "--neighbours",
         choices=list(NEIGHBOURS),
         help="which data sets count as neighbours; default: the schema's, or zero-out",
@@ -118,6 +124,15 @@ def run(args: argparse.Namespace) -> None:
     if schema is not None and schema.private:
         # What is to be learned has a share of the budget, which the model knows of.
         declared = {"schema": schema, "target": args.target}
+    counted = args.rows_per_group
+    if schema is not None and schema.group is not None:
+        counted = schema.group[1].rows
+        if args.rows_per_group not in (None, counted):
+            raise Incompatible("The schema declares the rows of a group. Leave --rows-per-group.")
+    if counted is not None:
+        if args.rehearse:
+            raise Incompatible("--rehearse makes up single rows, which belong to nobody.")
+        declared["rows_per_group"] = counted
     model = build(
         args.model,
         classes=classes,

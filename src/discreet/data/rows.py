@@ -143,7 +143,7 @@ class Rows:
     def inertia(self) -> float:
         """Return the sum of the squared norms of rows, each times its weight.
 
-        >>> Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.zeros(2)).inertia()
+        >>> round(Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.zeros(2)).inertia(), 9)
         26.0
         """
         parts = slices(self.n_rows, 2**20)

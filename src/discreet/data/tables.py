@@ -78,7 +78,7 @@ def tables_of(X: Any, y: Any = None) -> Tables | None:
 
     Examples
     --------
-    >>> tables_of(np.zeros((3, 1))) is None
+    >>> tables_of([[1.0], [2.0]]) is None
     True
     """
     paths = [X] if isinstance(X, str | Path) else X

@@ -446,6 +446,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             setattr(tags, name, getattr(inner, name))
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = False
+        tags.target_tags.multi_output = False
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.non_deterministic = self.random_state is None
         return tags

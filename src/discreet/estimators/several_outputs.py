@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.checks import integer
 from discreet.data import ArraySource
-from discreet.errors import Incompatible
+from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.base import assuming
 from discreet.estimators.linear import AnyAlgorithm, LinearModel, PrivateRegressor
 from discreet.estimators.persistence import whole
@@ -141,6 +142,12 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
     def _scored(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
         if outputs_of(y) == 1:
             return super()._scored(X, y, weights)
+        check_is_fitted(self)
+        if np.ndim(self.coef_) != 2 or len(self.coef_) != outputs_of(y):
+            raise InvalidData(
+                "y must have as many columns as the labels that were fitted. Give one column for "
+                "each."
+            )
         _, y = self._read_several(X, y, reset=False)
         return y, None if weights is None else read_weights(weights, len(y))
 

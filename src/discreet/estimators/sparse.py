@@ -170,7 +170,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
     a large one would be chosen again and again.
 
     Take it if you need a model of few features. For predictions alone,
-    :class:`PrivateLogisticRegression` takes sparse rows too and was more accurate on text
+    :class:`PrivateLogisticRegression` takes sparse rows too and had the smaller loss on text
     at every epsilon tried.
 {_PARAMETERS}
     radius

@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.accounting import Guarantee
 from discreet.errors import Incompatible, InvalidParameter
+from discreet.schema.encoder import SchemaEncoder
 from discreet.schema.stateless import instead, learns_freely, leaves, own
 
 
@@ -50,8 +51,9 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
             "This pipeline has no guarantee: these steps learned from the rows without one, and "
             f"their results reach the model: {'; '.join(map(instead, free))}."
         )
-    # privacy: whatever has a guarantee is counted, also where a class is not of this library.
-    counted = [s for s in steps if _made(s) or (own(s) and hasattr(type(s), "epsilon"))]
+    # privacy: whatever has a guarantee is counted, also where a class is not of this library, and
+    # what is not fitted is refused, so that no cost is left out.
+    counted = [s for s in steps if _made(s) or (own(s) and not isinstance(s, SchemaEncoder))]
     unfitted = [type(step).__name__ for step in counted if not _made(step)]
     if unfitted:
         raise InvalidParameter(

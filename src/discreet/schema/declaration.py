@@ -326,6 +326,7 @@ class Schema:
     def with_group(self, name: str, rows: int) -> Schema:
         """Return the schema with a column that says whom a row belongs to.
 
+        >>> from discreet.schema import Range
         >>> Schema({"age": Range(0, 100)}).with_group("person", 5).group
         ('person', Person(rows=5))
         """

@@ -17,7 +17,7 @@ from discreet.errors import Incompatible, MissingBound
 from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic
 from discreet.noise import Seeded
 from discreet.problem import Problem
-from discreet.regularizers import Ridge
+from discreet.regularizers import L1, Ridge
 from discreet.sets import Box, L2Ball
 from discreet.solvers.minimize import minimise
 
@@ -148,17 +148,19 @@ def test_the_guarantee_adds_up() -> None:
     assert abs(weights[0]) <= 1e-3
 
 
-def test_auto_turns_to_sampling_only_where_the_rest_refuses() -> None:
+def test_auto_turns_to_sampling_only_where_no_corner_is_rounded() -> None:
+    strong = L1(strength=1e3)
     smooth = recommend(problem(loss=Logistic(), n_rows=4000), Budget(1.0))
     assert smooth.facts()["algorithm"] not in ("exponential-sampling", "localization")
     for loss in (Hinge(), Absolute()):
-        plan = recommend(problem(loss=loss, constraint=Box()), Budget(1.0))
+        plan = recommend(problem(loss=loss, regularizer=strong), Budget(1.0))
         assert plan.facts()["algorithm"] == "exponential-sampling"
     asked = Asked(algorithm="localization", strength=4.0)
     named = recommend(problem(loss=Logistic()), Budget(1.0), asked)
     assert named.facts()["strength"] == 4.0
     for n_features, sampled in ((14, True), (15, False), (50, False)):
-        plan = recommend(problem(loss=Hinge(), n_features=n_features), Budget(1.0))
+        task = problem(loss=Hinge(), n_features=n_features, regularizer=strong)
+        plan = recommend(task, Budget(1.0))
         assert (plan.facts()["algorithm"] == "exponential-sampling") == sampled
 
 

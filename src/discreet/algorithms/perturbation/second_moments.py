@@ -267,11 +267,13 @@ class SecondMoments:
             size = np.abs(X).sum(axis=1) * root
             limit = self.row_l1 * (1 - 4 * (self.dimension + 8) * unit_roundoff())
             factor = factor * np.minimum(1.0, limit / np.maximum(size, limit))
-        whole = np.trunc(X * factor[:, None])
+        p = X.shape[1]
+        both = np.empty((len(X), p + self.outputs))
+        np.multiply(X, factor[:, None], out=both[:, :p])
+        np.multiply(y.T, root / self.label_scale * 2.0**self.bits, out=both[:, p:].T)
         # privacy: coordinate by coordinate towards zero, which shortens vectors too.
-        labels = np.trunc(y.T * (root / self.label_scale * 2.0**self.bits)).T
+        np.trunc(both, out=both)
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
-        both = np.column_stack([whole, labels])
         return (both.T @ both).astype(np.int64)
 
 
