@@ -61,6 +61,11 @@ def _links_between_root_pages(app, relative_path, parent_docname, content):
         content[0] = content[0].replace(f"]({page})", f"]({name}.md)")
 
 
+def _links_to_the_benchmarks(app, docname, source):
+    """Let links to the benchmarks' README lead to its page on the site."""
+    source[0] = source[0].replace("](../benchmarks/README.md", "](benchmarks.md")
+
+
 _ROOT_PAGES = {
     "README.md": "index",
     "CONTRIBUTING.md": "contributing",
@@ -73,3 +78,4 @@ def setup(app):
     """Register with Sphinx."""
     app.connect("autodoc-skip-member", _not_ours)
     app.connect("include-read", _links_between_root_pages)
+    app.connect("source-read", _links_to_the_benchmarks)
