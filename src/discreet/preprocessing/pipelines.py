@@ -45,7 +45,8 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
     True
     """
     steps = list(leaves(pipe))
-    free = [step for step in steps if learns_freely(step)]
+    # privacy: an attribute of that name is not enough, only what can be added up.
+    free = [s for s in steps if learns_freely(s) or (hasattr(s, "guarantee_") and not _made(s))]
     if free:
         raise Incompatible(
             "This pipeline has no guarantee: these steps learned from the rows without one, and "
