@@ -72,6 +72,40 @@ def test_the_bounds_are_attained() -> None:
     assert apart == pytest.approx(moments.augmented_sensitivity("replace-one"))
 
 
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_rounded_rows_are_no_further_apart_than_claimed(neighbours: str) -> None:
+    random = np.random.default_rng(4)
+    bounds = Bounds(row_norm=1.0, label=(-1, 1))
+    one = problem(neighbours="add-remove", n_features=6, bounds=bounds)
+    # So many rows leave few bits, and the step is coarse.
+    coarse = SecondMoments(dimension=6, row_norm=1.0, label=1.0, capacity=2**42, nearest=True)
+    claim, worst = coarse.augmented_sensitivity(neighbours), 0.0
+    for _ in range(300):
+        row = random.uniform(0.3, 0.45, (2, 6)) * [[1.0], [-1.0]]
+        row[1, ::2] *= -1.0
+        row /= np.maximum(1.0, np.linalg.norm(row, axis=1, keepdims=True))
+        sums = [coarse.augmented(one, ArraySource(x[None], np.array([1.0]))) for x in row]
+        change = sums[0] - sums[1] if neighbours == "replace-one" else sums[0]
+        worst = max(worst, float(np.linalg.norm(change)) * coarse.unit)
+    assert worst <= claim
+    if neighbours == "zero-out":
+        assert worst > replace(coarse, nearest=False).augmented_sensitivity(neighbours)
+
+
+def test_rounding_does_not_move_intervals_of_many_rows() -> None:
+    random = np.random.default_rng(5)
+    X = random.uniform(-1, 1, (20_000, 2))
+    y = 0.5 * X[:, 0] - 0.2 * X[:, 1] + 0.1
+    # Declared for so many rows that the step is 2^-9.
+    plan = planned(
+        neighbours="add-remove", n_rows=2**30, n_features=2, intercept=1.0,
+        bounds=Bounds(features=(-1, 1), label=(-1, 1)),
+    )  # fmt: skip
+    assert plan.moments.bits == 9
+    exact = plan.moments.augmented(plan.problem, ArraySource(X, y)) * plan.moments.unit
+    assert np.abs(plan._intervals(exact).estimate - [0.5, -0.2, 0.1]).max() < 5e-5
+
+
 def test_the_sums_are_those_of_exact_integers() -> None:
     random = np.random.default_rng(1)
     X, y = random.uniform(-0.5, 0.5, (500, 3)), random.uniform(-1, 1, 500)
@@ -178,7 +212,10 @@ def test_groups_have_the_noise_of_all_their_rows() -> None:
     settings: dict[str, Any] = {"bounds": Bounds(features=(-1, 1), label=(-1, 1)), "epsilon": 4.0}
     one = PrivateRidge(inference="table", **settings).plan(2, 3000)
     many = PrivateRidge(inference="table", rows_per_group=3, **settings)
-    assert many.plan(2, 3000).sensitivity == pytest.approx(3 * one.sensitivity)  # type: ignore[attr-defined]
+    # Rows of a group are rounded towards zero, so they do not grow by half a step.
+    found = many.plan(2, 3000).sensitivity  # type: ignore[attr-defined]
+    assert found == pytest.approx(3 * one.sensitivity, rel=1e-5)  # type: ignore[attr-defined]
+    assert found < 3 * one.sensitivity  # type: ignore[attr-defined]
     many.fit(X, X[:, 0] / 2, groups=np.repeat(np.arange(1000), 3))
     assert many.guarantee_.unit == "group"
     assert np.isfinite(many.interval()).all()

@@ -6,8 +6,9 @@ beside them.
 
 Theorem. ``v v'`` has Frobenius norm ``|v|^2 <= X^2 + Y^2``, which bounds what a row adds. The
 matrices of two rows have a nonnegative inner product, so a replacement moves the sum by at most
-``sqrt(2)`` times as much. In orthonormal coordinates of symmetric matrices noise of deviation
-``s`` has variance ``s^2`` on the diagonal and ``s^2/2`` beside it.
+``sqrt(2)`` times as much. Numbers are rounded to the nearest multiple of a public step ``u``, so
+``X`` grows by ``sqrt(p) u/2`` and ``Y`` by ``u/2``. In orthonormal coordinates of symmetric
+matrices noise of deviation ``s`` has variance ``s^2`` on the diagonal and ``s^2/2`` beside it.
 
 Units. If ``k`` is the square of the largest label over that of the longest row, the noise of
 the equations at weights that carry a full row to a full label is in proportion to ``(1 + k)
@@ -85,7 +86,9 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
                 "intervals for the population need it. Pass n_rows=..., a declared size."
             )
         kept = {name: getattr(plan, name) for name in SufficientStatisticsPlan.__match_args__}
-        return cls(**kept | {"moments": _balanced(plan.moments)}, target=target)
+        # privacy: rows of a group count in part, and each would grow by as much as a whole one.
+        moments = replace(_balanced(plan.moments), nearest=problem.grouping is None)
+        return cls(**kept | {"moments": moments}, target=target)
 
     @property
     def _size(self) -> int:
@@ -143,15 +146,19 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
 
     def _intervals(self, noisy: Array) -> MomentIntervals:
         moments, problem = self.moments, self.problem
-        rows = float(problem.n_rows or 0)
+        rows, units = float(problem.n_rows or 0), units_of(problem.bounding)
         if problem.intercept:
             # A blank row does not count, nor does the true size if it is secret.
             whole = 2.0**moments.bits
-            constant = math.trunc(problem.intercept / moments.row_scale * whole) / whole
+            rounded = round if moments.nearest else math.trunc
+            declared = problem.intercept / moments.row_scale
+            constant = rounded(declared * whole) / whole
+            # The sums have it rounded, alike in every row.
+            units["constants"][-1] *= constant / declared
             rows = float(noisy[-2, -2]) / constant**2
         return MomentIntervals(
             target=self.target,
-            **units_of(problem.bounding),
+            **units,
             matrix=noisy,
             noise=self.noise.scale,
             strength=self.strength / moments.row_scale**2,

@@ -151,7 +151,7 @@ class MomentIntervals(Inference):
     def assumptions(self) -> tuple[str, ...]:
         """What the intervals rest on, in words."""
         if self.target == "table":
-            return ("the table is taken as it is clipped to the declared bounds",)
+            return ("the table is taken as it is clipped to the declared bounds and rounded",)
         return (
             "rows are independent and errors about a line have one variance",
             "clipping to the declared bounds changes little, or the line is that of clipped rows",

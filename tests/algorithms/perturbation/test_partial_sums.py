@@ -47,6 +47,20 @@ def test_rows_that_are_lost_or_counted_twice_release_nothing() -> None:
             PLAN.finish(wrong, Seeded(1))
 
 
+def test_parts_of_another_plan_release_nothing() -> None:
+    own, bounds = PLAN.partial(part(0, 3)), Bounds(features=(-2, 2), label=(-1, 1))
+    wider = PrivateRidge(bounds=bounds, algorithm="sufficient-statistics").plan(3, len(X))
+    # A size that leaves fewer bits: its sums are counted in another unit.
+    longer: Any = PrivateRidge(
+        bounds=Bounds(features=(-1, 1), label=(-1, 1)), algorithm="sufficient-statistics"
+    ).plan(3, 2**30)
+    for other in (wider, longer):
+        for wrong in ([0, 1, 2], [1, 2]):
+            sums = [other.partial(part(k, 3)) for k in wrong]
+            with pytest.raises(InvalidData, match="by another plan"):
+                PLAN.finish(sum(sums) + (own if len(wrong) == 2 else 0), Seeded(1))
+
+
 @pytest.mark.skipif(
     "DISCREET_CLUSTER" not in os.environ,
     reason="processes of a cluster start slowly; set DISCREET_CLUSTER=1",

@@ -5,6 +5,8 @@ Products of such numbers are integers, sums of 4096 of them stay below 2^53,
 and block sums are added as integers: the result does not depend on the order
 of rows, on threads or on BLAS, and two neighbours differ by exactly what one
 row contributes. Rounding towards zero only shortens rows, so bounds hold.
+It also pulls sums towards zero, which intervals of millions of rows would
+miss: for them rows are rounded to the nearest multiple, and bounds grow.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -87,6 +90,9 @@ class SecondMoments:
         a smaller share of the sensitivity and larger noise.
     outputs
         Numbers in a label; with several ``sum x y'`` is a matrix.
+    nearest
+        Whether numbers are rounded to the nearest multiple, for :meth:`augmented_sensitivity`
+        alone and rows that count by themselves.
 
     Examples
     --------
@@ -103,6 +109,7 @@ class SecondMoments:
     coarse: float = 1.0
     label_room: float = 1.0
     outputs: int = 1
+    nearest: bool = False
 
     def __post_init__(self) -> None:
         room = positive("label_room", self.label_room)
@@ -180,6 +187,10 @@ class SecondMoments:
     def augmented_sensitivity(self, neighbours: str) -> float:
         """Return how far neighbours' ``sum v v'`` of :meth:`augmented` are apart in l2."""
         x, _, y = self._bounds
+        if self.nearest:
+            # privacy: each number may have grown by half a step.
+            half = 2.0 ** -(self.bits + 1)
+            x, y = x + math.sqrt(self.dimension) * half, y + half
         # privacy: two semidefinite parts differ by at most sqrt(2) times the longer one.
         apart = math.sqrt(2) * (1 + 2 * unit_roundoff()) if neighbours == "replace-one" else 1.0
         return apart * (x * x + y * y) * (1 + 8 * unit_roundoff())
@@ -215,7 +226,10 @@ class SecondMoments:
         return self.total(problem, self.partial(problem, source))
 
     def partial(self, problem: Problem, source: Source) -> Whole:
-        """Return augmented sums over some rows and their number, as integers that add up."""
+        """Return augmented sums over some rows and their number, as integers that add up.
+
+        The last one is the number times a mark of the units, which sums of other units lack.
+        """
         d = self.dimension + self.outputs
 
         def one(job: tuple[int, RawBlock]) -> tuple[Whole, int]:
@@ -237,21 +251,32 @@ class SecondMoments:
         for part, n_rows in in_order(one, _placed(source)):
             total += part
             seen += n_rows
-        return np.append(total.ravel(), seen)
+        return np.concatenate([total.ravel(), [seen], _marked(seen, self._mark(problem))])
 
     def total(self, problem: Problem, partial: Whole) -> Array:
         """Return augmented sums of partial ones that were added up."""
         d, given = self.dimension + self.outputs, np.asarray(partial)
-        if given.dtype != np.int64 or given.shape != (2 * d * d + 1,):
+        if given.dtype != np.int64 or given.shape != (2 * d * d + 2,):
             raise InvalidData("A partial sum must be what plan.partial returns, or a sum of such.")
-        if not problem.size_is_declared and given[-1] != problem.n_rows:
+        seen = int(given[-2])
+        # privacy: sums in other units would move by more than the noise is made for.
+        if given[-1] != _marked(seen, self._mark(problem))[0]:
             raise InvalidData(
-                f"The data has {given[-1]} rows but the plan was made for {problem.n_rows}."
+                "A part was summed by another plan. Sum every part by a copy of the same one."
             )
-        high, low = given[:-1].reshape(2, d, d)
+        if not problem.size_is_declared and seen != problem.n_rows:
+            raise InvalidData(
+                f"The data has {seen} rows but the plan was made for {problem.n_rows}."
+            )
+        high, low = given[:-2].reshape(2, d, d)
         # privacy: clipping after the exact sum contracts distances between neighbours
         limit = 2.0**_EXACT
         return np.asarray(np.clip(high * 2.0**30 + low, -limit, limit))
+
+    def _mark(self, problem: Problem) -> int:
+        """Return a number that other units, bounds or capacities do not share."""
+        said = repr((self, problem.bounds, problem.intercept))
+        return int.from_bytes(sha256(said.encode()).digest()[:8]) | 1
 
     def _block(self, rows: Rows, part: slice) -> Any:
         block = rows.take(part)
@@ -272,9 +297,14 @@ class SecondMoments:
         np.multiply(X, factor[:, None], out=both[:, :p])
         np.multiply(y.T, root / self.label_scale * 2.0**self.bits, out=both[:, p:].T)
         # privacy: coordinate by coordinate towards zero, which shortens vectors too.
-        np.trunc(both, out=both)
+        (np.rint if self.nearest else np.trunc)(both, out=both)
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
         return (both.T @ both).astype(np.int64)
+
+
+def _marked(seen: int, mark: int) -> Whole:
+    """Return the product as the one integer that sums of such products have modulo 2^64."""
+    return np.array([seen * mark % 2**64], dtype=np.uint64).view(np.int64)
 
 
 def _placed(source: Source) -> Iterator[tuple[int, RawBlock]]:
