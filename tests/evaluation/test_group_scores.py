@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from discreet import Bounds, PrivateLogisticRegression, evaluate
+from discreet import (
+    Boolean,
+    Bounds,
+    Person,
+    PrivateLogisticRegression,
+    Range,
+    Schema,
+    evaluate,
+)
 from discreet.accounting import Budget
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.evaluation import plan_evaluation
@@ -90,6 +101,31 @@ def test_groups_and_their_cap_belong_together_and_fit_the_rows() -> None:
         evaluate(MODEL, X, Y, epsilon=1.0, groups=PEOPLE[1:], rows_per_group=2)
     with pytest.raises(Incompatible, match="count_rows must be True"):
         plan_evaluation(MODEL, epsilon=1.0, rows_per_group=2, count_rows=False)
+
+
+def test_groups_of_rows_that_are_read_part_by_part_are_refused(tmp_path: Path) -> None:
+    """Else every part would count as many rows of a group as all of them may."""
+    table = pa.table({"x": X[:, 0], "y": Y})
+    for name in ("a", "b"):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    model = LogisticRegression().fit(X, Y)
+    with pytest.raises(InvalidData, match="in memory"):
+        evaluate(
+            model, str(tmp_path), "y", epsilon=1.0, metrics=("accuracy",), groups=PEOPLE,
+            rows_per_group=2,
+        )  # fmt: skip
+
+
+def test_a_column_of_the_schema_says_whom_scored_rows_belong_to() -> None:
+    schema = Schema({"x": Range(-1, 1), "y": Boolean(), "who": Person(rows=2)})
+    table = {"x": X[:, 0], "y": Y > 0, "who": PEOPLE}
+    model = PrivateLogisticRegression(schema=schema, target="y", random_state=0).fit(table)
+    asked = {"epsilon": 1.0, "metrics": ("accuracy",), "random_state": 0}
+    found = evaluate(model, table, **asked)
+    assert found.guarantee.unit == "group"
+    assert found.plan.rows_per_group == 2
+    with pytest.raises(MissingBound, match="whom a row belongs to"):
+        evaluate(model, schema.encode(table, "y", labelled=True), **asked)
 
 
 def test_a_model_per_group_is_scored_per_group_too() -> None:
