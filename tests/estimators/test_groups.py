@@ -21,7 +21,6 @@ from discreet import (
     Ledger,
     Person,
     PrivateLogisticRegression,
-    PrivateMedian,
     PrivateRidge,
     PrivateSearch,
     PrivateSGDClassifier,
@@ -212,8 +211,6 @@ def test_a_column_of_a_schema_says_whom_rows_belong_to(tmp_path: Path) -> None:
         clone(by_column).fit(table, groups=PEOPLE)
     with pytest.raises(Incompatible, match="Leave rows_per_group out"):
         clone(by_column).set_params(rows_per_group=3).fit(table)
-    with pytest.raises(Incompatible, match="protects single rows"):
-        PrivateMedian(schema=schema).fit(table)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ class Grouped(Tabular):
     rows_per_group: int | None = None
     group_rule: str = "weight"
 
-    n_rows: Any
-
     def _grouping(self) -> Grouping | None:
         """Return what a group counts for, by the estimator or its schema; None protects rows."""
         schema, rows = self._declared_schema(), self.rows_per_group
@@ -32,7 +30,7 @@ class Grouped(Tabular):
                 )
             rows = declared
         if rows is None:
-            if self.group_rule != "weight":
+            if self.group_rule != type(self).group_rule:
                 raise InvalidParameter(
                     "group_rule is set and rows_per_group is not. Pass rows_per_group=..., how "
                     "many rows one group counts for at most.",
@@ -80,4 +78,4 @@ class Grouped(Tabular):
         codes = getattr(source, "groups", None)
         if grouping is None or codes is None:
             return source.n_rows
-        return grouping.size(codes, self.neighbours, self.n_rows)
+        return grouping.size(codes, self.neighbours, getattr(self, "n_rows", None))

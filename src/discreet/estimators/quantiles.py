@@ -15,11 +15,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.accounting import BoundedRange, Budget, Composed, Guarantee
+from discreet.accounting.theorems import theorems
 from discreet.algorithms.sampling.laws import PiecewiseLinear, Ranks, draw_ranks
 from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, Neighbours
 from discreet.checks import between, one_of
-from discreet.data import Source
-from discreet.errors import InvalidData, InvalidParameter
+from discreet.data import Grouping, Source
+from discreet.data.identifiers import group_codes
+from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.estimators.base import (
     DEFAULT_LABEL,
     UndeclaredBounds,
@@ -27,11 +29,11 @@ from discreet.estimators.base import (
 )
 from discreet.estimators.charging import charged, warn_caller
 from discreet.estimators.claims import SCHEMA_PUBLIC
+from discreet.estimators.grouped import Grouped
 from discreet.estimators.parameters import LEDGER
 from discreet.estimators.persistence import whole
 from discreet.estimators.reading import read_rows
 from discreet.estimators.streamed import Streamed, source_of, streamed
-from discreet.estimators.tabular import Tabular
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED
@@ -43,21 +45,24 @@ LARGE = 2**20
 """Values from which on only those near the quantile are kept."""
 
 
-def rank_scale(quantile: float, epsilon: float, neighbours: str, rows: int) -> float:
+def rank_scale(
+    quantile: float, epsilon: float, neighbours: str, rows: int, per_unit: int = 1
+) -> float:
     """Return the constant of the density per rank.
 
     A point above the quantile is off by ``1 - q`` ranks more, or ``q`` fewer, for
     a value below it, or above; for a point below it is the other way round. So
     one value changes these numbers by amounts that differ by at most ``2 max(q,
     1 - q)`` between two points. Replacing it changes them by one between the two
-    values alone, one way above the quantile and the other way below.
+    values alone, one way above the quantile and the other way below. A group of
+    ``per_unit`` values does so as many times.
 
     >>> [round(1 / rank_scale(0.9, 1.0, r, 1000), 6) for r in ("zero-out", "replace-one")]
     [1.8, 2.0]
     """
     one = 2.0 if neighbours == "replace-one" else 2.0 * max(quantile, 1.0 - quantile)
     # privacy: four rounded scores enter a ratio; see PiecewiseLinear.ranks for their error.
-    return epsilon / (one * (1.0 + 2.0**-40) + 4.0 * 2.0**-50 * rows)
+    return epsilon / (per_unit * one * (1.0 + 2.0**-40) + 4.0 * 2.0**-50 * rows)
 
 
 def rank_lattice(quantile: float, scale: float, rows: int | None) -> int:
@@ -71,12 +76,15 @@ def rank_lattice(quantile: float, scale: float, rows: int | None) -> int:
     return 1 << int(min(40.0, max(16.0, scale * min(quantile, 1.0 - quantile) * rows)))
 
 
-def quantile_scale(quantile: float, epsilon: float, neighbours: str, rows: int, size: int) -> float:
+def quantile_scale(
+    quantile: float, epsilon: float, neighbours: str, rows: int, size: int, per_unit: int = 1
+) -> float:
     """Return the constant of the density, per lattice step.
 
     One value changes the summed pinball loss by amounts that differ by at most
     ``max(q, 1 - q)`` ranges between two points; replacing it, by one range,
-    because outside the two values both losses have the same slope.
+    because outside the two values both losses have the same slope. A group of
+    ``per_unit`` values does so as many times.
 
     >>> round(1 / quantile_scale(0.9, 1.0, "zero-out", 1000, 2**20) / 2**20, 6)
     0.9
@@ -85,7 +93,17 @@ def quantile_scale(quantile: float, epsilon: float, neighbours: str, rows: int, 
     """
     one = 1.0 if neighbours == "replace-one" else max(quantile, 1.0 - quantile)
     # privacy: four rounded scores enter a ratio; see PiecewiseLinear.pinball for their error.
-    return epsilon / ((one * (1.0 + 2.0**-40) + 4.0 * 2.0**-48 * rows) * size)
+    return epsilon / ((per_unit * one * (1.0 + 2.0**-40) + 4.0 * 2.0**-48 * rows) * size)
+
+
+def secret_size(neighbours: str, per_unit: int | None) -> bool:
+    """Return whether neighbours may have different numbers of rows; ``per_unit`` is of groups.
+
+    >>> secret_size("replace-one", None), secret_size("replace-one", 1)
+    (False, True)
+    """
+    # privacy: a group may be replaced by one with more rows, or fewer.
+    return neighbours == "add-remove" or (neighbours == "replace-one" and per_unit is not None)
 
 
 def draw_quantile(
@@ -96,26 +114,29 @@ def draw_quantile(
     neighbours: str,
     random: Randomness,
     by: str = "ranks",
+    per_unit: int | None = None,
 ) -> float:
     """Return one private quantile of a column, a point of a public lattice on ``limits``.
 
-    Values are clipped to the limits; those that are not numbers count as blank.
+    Values are clipped to the limits; those that are not numbers count as blank. With
+    ``per_unit`` a group of so many values is protected, not one.
 
     >>> from discreet.noise import Seeded
     >>> v = np.repeat([2.0, 4.0, 6.0], 500)
     >>> round(draw_quantile(v, 0.5, (0.0, 10.0), 1.0, "zero-out", Seeded(0)), 1)
     4.0
     """
-    rows = MOST_ROWS if neighbours == "add-remove" else values.size
+    secret, many = secret_size(neighbours, per_unit), per_unit or 1
+    rows = MOST_ROWS if secret else values.size
     low, high = limits
     _check(limits, values.size)
     if by == "ranks":
-        scale = rank_scale(quantile, epsilon, neighbours, rows)
-        size = rank_lattice(quantile, scale, None if neighbours == "add-remove" else rows)
+        scale = rank_scale(quantile, epsilon, neighbours, rows, many)
+        size = rank_lattice(quantile, scale, None if secret else rows)
         make = PiecewiseLinear.ranks
     else:
         size = 2 ** min(40, 60 - rows.bit_length())  # sums of twice all indices stay below 2**62
-        scale = quantile_scale(quantile, epsilon, neighbours, rows, size)
+        scale = quantile_scale(quantile, epsilon, neighbours, rows, size, many)
         make = PiecewiseLinear.pinball
     law = make(_placed(values, limits, size), size=size, quantile=quantile, scale=scale)
     return float(low + (high - low) * (law.draw(random) / (size - 1)))
@@ -138,12 +159,19 @@ def _placed(values: Array, limits: Interval, size: int) -> Any:
 
 
 def _asked_ranks(
-    column: int, quantile: float, limits: Interval, epsilon: float, neighbours: str, rows: int
+    column: int,
+    quantile: float,
+    limits: Interval,
+    epsilon: float,
+    neighbours: str,
+    rows: int,
+    per_unit: int | None,
 ) -> Ranks:
     """Return what is asked of one column of many rows."""
     _check(limits, rows)
-    scale = rank_scale(quantile, epsilon, neighbours, rows)
-    size = rank_lattice(quantile, scale, None if neighbours == "add-remove" else rows)
+    scale = rank_scale(quantile, epsilon, neighbours, rows, per_unit or 1)
+    secret = secret_size(neighbours, per_unit)
+    size = rank_lattice(quantile, scale, None if secret else rows)
     return Ranks(lambda block: _placed(block[:, column], limits, size), size, quantile, scale)
 
 
@@ -156,22 +184,30 @@ class FittedQuantiles:
     n_features_in_: int
 
 
-class Quantiles(FittedQuantiles, Tabular):
+class Quantiles(FittedQuantiles, Grouped):
     """Quantiles of every column; not used directly."""
 
     epsilon: float = 1.0
     bounds: Bounds | dict[str, Any] | None = None
     neighbours: Neighbours = "zero-out"
     by: str = "ranks"
+    rows_per_group: int | None = None
+    group_rule: str = "sample"
     random_state: Any = None
     ledger: Ledger | None = None
 
     _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
 
     @whole
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the quantiles of the columns of ``X``; ``y`` is ignored."""
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Draw the quantiles of the columns of ``X``; ``y`` is ignored.
+
+        ``groups`` says whom every row belongs to, if ``rows_per_group`` is set.
+        """
+        groups, grouping = self._identified(X, groups), self._grouping()
+        many = None if grouping is None else grouping.rows
         X = self._gathered(X)
+        codes = None if groups is None else self._codes(X, groups)
         quantiles = self._asked()
         one_of("neighbours", self.neighbours, NEIGHBOURS)
         by = one_of("by", self.by, ("ranks", "pinball"))
@@ -187,21 +223,25 @@ class Quantiles(FittedQuantiles, Tabular):
             delta=0.0,
             neighbours=self.neighbours,
             event=events[0] if len(events) == 1 else Composed(events),
-            theorem="quantiles",
+            theorem="quantiles" if many is None else theorems("quantiles", "lemmas/groups"),
             assumptions=(*ASSUMED, SCHEMA_PUBLIC),
             secure=random.secure,
+            unit="row" if many is None else "group",
         )
         with charged(self, self.ledger, promise, "exponential-sampling"):
+            if grouping is not None and codes is not None:
+                # privacy: rows that were not drawn count for nothing, and stay in their places.
+                X = np.where((grouping.shares(codes, random) > 0.0)[:, None], X, np.nan)
             if isinstance(X, Streamed) and (X.shape[0] <= LARGE or by != "ranks"):
                 X = np.concatenate([block.X for block in X.source().blocks()], dtype=np.float64)
             if isinstance(X, Streamed) or (X.shape[0] > LARGE and by == "ranks"):
-                drawn = self._drawn(source_of(X, None), quantiles, ranges, share, random)
+                drawn = self._drawn(source_of(X, None), quantiles, ranges, share, random, many)
             else:
                 drawn = np.array(
                     [
                         [
                             draw_quantile(
-                                column, quantile, limits, share, self.neighbours, random, by
+                                column, quantile, limits, share, self.neighbours, random, by, many
                             )
                             for column, limits in zip(_blanked(X).T, ranges, strict=True)
                         ]
@@ -214,6 +254,26 @@ class Quantiles(FittedQuantiles, Tabular):
         self.algorithm_ = "exponential-sampling"
         self.guarantee_ = promise
         return self
+
+    def _grouping(self) -> Grouping | None:
+        found = super()._grouping()
+        if found is not None and found.rule != "sample":
+            raise Incompatible(
+                f"{type(self).__name__} draws which rows of a group count: ranks are of whole "
+                "rows. Pass group_rule='sample'.",
+                parameter="group_rule",
+            )
+        return found
+
+    def _codes(self, X: Any, groups: Any) -> Any:
+        """Return the numbers of the groups of rows in memory."""
+        if isinstance(X, Streamed):
+            raise Incompatible(
+                f"{type(self).__name__} takes groups of rows in memory only. Pass a table, or "
+                "leave rows_per_group out.",
+                parameter="rows_per_group",
+            )
+        return group_codes(groups, X.shape[0])
 
     def _gathered(self, X: Any) -> Any:
         """Return the rows of a fit, in memory or not."""
@@ -236,11 +296,12 @@ class Quantiles(FittedQuantiles, Tabular):
         ranges: Sequence[Interval],
         epsilon: float,
         random: Randomness,
+        per_unit: int | None,
     ) -> Array:
         """Return draws from many rows, all quantiles in the same passes."""
-        rows = MOST_ROWS if self.neighbours == "add-remove" else source.n_rows
+        rows = MOST_ROWS if secret_size(self.neighbours, per_unit) else source.n_rows
         asked = [
-            _asked_ranks(j, quantile, limits, epsilon, self.neighbours, rows)
+            _asked_ranks(j, quantile, limits, epsilon, self.neighbours, rows, per_unit)
             for quantile in quantiles
             for j, limits in enumerate(ranges)
         ]
@@ -323,6 +384,11 @@ class PrivateQuantile(Quantiles):
         ``"pinball"``, the summed pinball loss. Its expected excess is then at
         most the range times ``max(q, 1 - q)`` over epsilon, whatever the data
         is, but where there are many rows ranks do much better.
+    rows_per_group
+        What is protected: None for one row; a number for all rows of one group, such as
+        a person, of which at most so many count. ``fit`` takes ``groups``.
+    group_rule
+        ``"sample"``: of a group with more rows, those that count are drawn.
     random_state
         None draws from the operating system. A seed makes the fit repeatable
         and the guarantee says ``secure=False``.{LEDGER}
@@ -370,7 +436,8 @@ class PrivateMedian(Quantiles):
 
     Parameters
     ----------
-    epsilon, bounds, schema, bounds_share, neighbours, by, random_state, ledger
+    epsilon, bounds, schema, bounds_share, neighbours, by, rows_per_group, group_rule, \
+random_state, ledger
         As in :class:`PrivateQuantile`.
 
     Attributes

@@ -47,12 +47,6 @@ class Tabular(Portable):
                 f"{type(schema).__name__} instead.",
                 parameter="schema",
             )
-        if schema.group is not None and not hasattr(self, "rows_per_group"):
-            raise Incompatible(
-                f"{type(self).__name__} protects single rows, and column {schema.group[0]!r} of "
-                "the schema says whom a row belongs to. Leave it out of the schema.",
-                parameter="schema",
-            )
         for name in ("neighbours", "n_rows"):
             wanted, own = getattr(schema, name), getattr(self, name, None)
             if wanted is not None and hasattr(self, name) and wanted != own:
