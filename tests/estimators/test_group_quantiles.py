@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from discreet import Bounds, Ledger, PrivateMedian, PrivateQuantile, Schema, load
-from discreet.algorithms.sampling.laws import PiecewiseLinear
+from discreet.algorithms.sampling.laws import (
+    PiecewiseLinear,
+    draw_quantile,
+    quantile_scale,
+    rank_scale,
+)
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.estimators.quantiles import draw_quantile, quantile_scale, rank_scale
 from discreet.noise import Seeded
 
 SIZE = 5

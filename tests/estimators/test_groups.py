@@ -39,7 +39,7 @@ PEOPLE = np.repeat(np.arange(100), 4)
 BOUNDS = Bounds(features=(-1, 1), classes=(0, 1))
 
 
-ALONE = ("PrivateStreamClassifier", "PrivateStreamRegressor", "PrivateSparseRegression")
+ALONE = ("PrivateStreamClassifier", "PrivateStreamRegressor")
 """Estimators that protect single rows only."""
 
 

@@ -24,9 +24,14 @@ from discreet import (
     UndeclaredBounds,
     load,
 )
-from discreet.algorithms.sampling.laws import PiecewiseLinear
+from discreet.algorithms.sampling.laws import (
+    PiecewiseLinear,
+    draw_quantile,
+    quantile_scale,
+    rank_lattice,
+    rank_scale,
+)
 from discreet.errors import InvalidData, InvalidParameter, WeakBudget
-from discreet.estimators.quantiles import draw_quantile, quantile_scale, rank_lattice, rank_scale
 from discreet.noise import Seeded
 
 

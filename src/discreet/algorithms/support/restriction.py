@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import scipy.sparse as sp
 
@@ -47,6 +48,11 @@ class Columns:
     source: Source
     support: Index
     sparse: bool = False
+
+    @property
+    def capped(self) -> Any:
+        """What a group counts for, where groups are protected: as in the whole rows."""
+        return getattr(self.source, "capped", None)
 
     @property
     def n_rows(self) -> int:

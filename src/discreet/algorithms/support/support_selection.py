@@ -19,6 +19,7 @@ from scipy.integrate import quad
 from discreet.accounting import Budget, Composed, Guarantee
 from discreet.accounting.theorems import theorems
 from discreet.algorithms.frank_wolfe import assumptions, rounded_rows
+from discreet.algorithms.gradient import NoisyGradient
 from discreet.algorithms.perturbation import ObjectivePerturbation
 from discreet.algorithms.support.restriction import Columns, restricted
 from discreet.algorithms.support.scored import Exponential, Forward
@@ -76,7 +77,8 @@ class SupportSelection:
     radius
         Radius of the ball over which scores minimise the squared error.
     strength, norm_guess
-        Passed to the second stage.
+        Passed to the second stage: objective perturbation, or noisy gradients where groups
+        are protected with a delta. Groups take the voting selectors alone.
 
     Examples
     --------
@@ -127,7 +129,12 @@ class SupportSelection:
             most_rows=rounded_rows(problem),
         )
         selector = SELECTORS[self.selector](setting)
-        algorithm = ObjectivePerturbation(strength=self.strength, norm_guess=self.norm_guess)
+        if problem.grouping is not None and not isinstance(selector, Votes):
+            raise Incompatible(
+                f"selector={self.selector!r} protects single rows, and no proof for groups of rows "
+                "is known. Use selector='votes', or leave rows_per_group out."
+            )
+        algorithm = self._fitting(problem, stages["fit"])
         plan = SupportSelectionPlan(problem, budget, selector, setting, stages["fit"], algorithm)
         _ = plan.guarantee  # whatever is wrong with the calibration shows before any row is read
         return plan
@@ -138,6 +145,14 @@ class SupportSelection:
         if self.selector == "votes" and self.noise == "laplace":
             first, second = Budget(first.epsilon), replace(second, delta=budget.delta)
         return {"support": first, "fit": second}
+
+    def _fitting(self, problem: Problem, budget: Budget) -> Algorithm:
+        """Return the second stage: one that can protect what is to be protected."""
+        given = {"strength": self.strength, "norm_guess": self.norm_guess}
+        # privacy: with Gaussian noise objective perturbation is not proved for groups with shares.
+        if problem.clips_groups or (problem.grouping is not None and budget.delta > 0):
+            return NoisyGradient(**given)  # type: ignore[arg-type]  # both are numbers or None
+        return ObjectivePerturbation(**given)  # type: ignore[arg-type]
 
     def _size(self, problem: Problem) -> int:
         if self.size is None:
@@ -171,6 +186,9 @@ def _usual_noise(budget: Budget) -> str:
 @dataclass(frozen=True)
 class SupportSelectionPlan(CalibratedPlan):
     """A calibrated choice of a support and a fit on it."""
+
+    per_group: ClassVar[bool] = True
+    clips_groups: ClassVar[bool] = True
 
     problem: Problem
     budget: Budget

@@ -23,6 +23,7 @@ from discreet.accounting import Gaussian as GaussianEvent
 from discreet.algorithms.support.setting import Setting
 from discreet.bounds import Array
 from discreet.data import Rows
+from discreet.data.identifiers import Codes
 from discreet.errors import Incompatible
 from discreet.mechanisms.bounded_range import per_round
 from discreet.mechanisms.selection_tree import Index
@@ -49,6 +50,20 @@ def blocks_of(n_rows: int, blocks: int, neighbours: str, random: Randomness) -> 
     out = np.empty(n_rows, dtype=np.intp)
     out[permutation(n_rows, random)] = np.arange(n_rows) % blocks
     return out
+
+
+def blocks_of_groups(codes: Codes, blocks: int, random: Randomness) -> Index:
+    """Return a secret block number for every row, the same for all rows of a group.
+
+    Every group draws by itself, so that all others keep their blocks where one is missing.
+
+    >>> from discreet.noise import Seeded
+    >>> block = blocks_of_groups(np.array([0, 1, 0, -1, 1]), 9, Seeded(0))
+    >>> bool(block[0] == block[2]), bool(block[1] == block[4]), int(block[3])
+    (True, True, -1)
+    """
+    drawn = integers(blocks, int(codes.max(initial=-1)) + 1, random)
+    return np.append(drawn, -1)[codes]
 
 
 def block_vote(X: Any, y: Array, size: int, noise_level: float) -> tuple[int, ...]:
@@ -83,7 +98,7 @@ def block_vote(X: Any, y: Array, size: int, noise_level: float) -> tuple[int, ..
 class Votes:
     """Features with the most votes among blocks of rows, counted with noise.
 
-    One row changes one block's vote, hence counts by at most 1 each and
+    One row, or one group, changes one block's vote, hence counts by at most 1 each and
     ``2 size`` in all.
     """
 
@@ -129,7 +144,11 @@ class Votes:
     def votes(self, rows: Rows, random: Randomness) -> list[tuple[int, ...]]:
         """Return what each block votes for; not private by itself."""
         setting = self.setting
-        block = blocks_of(rows.n_rows, setting.blocks, setting.neighbours, random)
+        # privacy: a group lies in one block, which is all that it can change.
+        if rows.groups is not None:
+            block = blocks_of_groups(rows.groups, setting.blocks, random)
+        else:
+            block = blocks_of(rows.n_rows, setting.blocks, setting.neighbours, random)
         labels = rows.y if rows.y.ndim == 1 else rows.y[:, 0]
         X = rows.X[:, : setting.n_features]
         used = rows.weight > 0.0
