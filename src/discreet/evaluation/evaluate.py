@@ -23,6 +23,8 @@ from discreet.noise import Randomness, as_randomness
 from discreet.problem import sealed
 from discreet.schema import Schema
 
+_IDENTIFIERS = "groups must hold one identifier for every row, and rows be in memory."
+
 
 def evaluate(
     model: Any,
@@ -206,9 +208,10 @@ def run_plan(
             # privacy: sums of parts are exact, so they add up to the sum over all rows.
             for name, value in add_up(scorer, *taken, plan).items():
                 total[name] += value
-        # privacy: the number of rows is a fact of the data under add-remove.
-        secret = plan.neighbours == "add-remove" or plan.rows_per_group is not None
-        public = None if secret else n_rows
+        # privacy: groups of one part must not be taken once more for another one.
+        if groups is not None and n_rows != len(groups):
+            raise InvalidData(_IDENTIFIERS)
+        public = None if plan.hides_size else n_rows
         warn_of_budget("evaluate", plan.budget, public)
         released = plan.run(total, random)
     return Evaluation(plan, released, public, guarantee, level)
@@ -218,7 +221,7 @@ def _drawn(taken: Any, groups: Any, plan: EvaluationPlan, random: Randomness) ->
     """Return rows of which those count that were drawn from their groups."""
     X, y, good = taken
     if len(good) != len(groups):
-        raise InvalidData("groups must hold one identifier for every row, and rows be in memory.")
+        raise InvalidData(_IDENTIFIERS)
     assert plan.rows_per_group is not None
     grouping = Grouping(plan.rows_per_group, "sample")
     # privacy: a row that was not drawn is blank.
