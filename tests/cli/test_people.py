@@ -48,6 +48,20 @@ def test_row_counts_are_not_shown_where_a_replacement_may_change_them(visits, ru
     assert "300" not in err
 
 
+@pytest.mark.parametrize("relation", ['"zero-out"', '"replace-one"', '"add-remove"\nn_rows = 250'])
+def test_an_evaluation_says_nothing_of_a_size_that_the_model_hides(visits, run, relation):
+    plain = visits.read_text()
+    visits.write_text(f"neighbours = {relation}\n" + plain)
+    assert run(f"{FIT} {BY}")[0] == 0
+    visits.write_text(plain + "id = { group = true, rows = 2 }\n")  # says nothing of neighbours
+    score = "evaluate people.json data.csv --epsilon 1 --delta 0.005 --schema schema.toml"
+    code, out, err = run(score)
+    assert code == 0
+    assert relation.split('"')[1] in out
+    # More than one over the number of rows, if that is public.
+    assert ("delta" in err) == ("zero-out" in relation)
+
+
 def test_a_plan_says_what_it_protects(visits, run):
     line = "plan --rows 3000 --schema schema.toml --target rich --epsilon 1"
     assert "per row (ex-ante)" in run(line)[1]

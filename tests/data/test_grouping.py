@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from discreet.data import ArraySource, Grouping, Rows, capped_source
@@ -47,6 +51,19 @@ def test_rows_without_a_group_count_for_nothing_whatever_marks_them() -> None:
     assert list(group_codes(np.array([7, 7, 3]), 3)) == [1, 1, 0]
     assert list(group_codes(np.array([1.5, np.nan]), 2)) == [0, -1]
     assert Grouping(1).shares(np.array([-1, 0])).tolist() == [0.0, 1.0]
+
+
+def test_an_identifier_is_the_same_whatever_holds_it() -> None:
+    # As readers that guess types part by part hold the rows of one person.
+    assert list(group_codes([7, "7", 7.0, np.int64(7), Decimal("7.0"), "8"], 6)) == [0] * 5 + [1]
+    assert list(group_codes([0, -0.0, "0", 0.5, "0.5", float("inf")], 6)) == [0, 0, 0, 1, 1, 2]
+    masked = np.ma.array([1, 2, 1, 3], mask=[0, 0, 1, 0])
+    assert list(group_codes(masked, 4)) == [0, 1, -1, 2]
+    # As floats these would be one group.
+    large = [2**60, 2**60 + 1, None]
+    for held in (pd.Series(large, dtype="Int64"), pl.Series(large), pa.array(large)):
+        assert list(group_codes(held, 3)) == [0, 1, -1]
+    assert list(group_codes(pd.Series([5, 3, 5]), 3)) == [1, 0, 1]
 
 
 @pytest.mark.parametrize("groups", [["a"], [["a"], ["b"]], [{}, {}], None])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -15,13 +16,16 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 import discreet
 from discreet import (
     AccuracyFirst,
+    Boolean,
     Bounds,
     Ledger,
+    Person,
     PrivateLogisticRegression,
     PrivateMedian,
     PrivateRidge,
     PrivateSearch,
     PrivateSGDClassifier,
+    Range,
     Schema,
     load,
 )
@@ -268,3 +272,40 @@ def test_every_estimator_takes_groups_or_refuses_them_in_words() -> None:
                 continue
             fitted.fit(X, labels, groups=PEOPLE)
         assert fitted.guarantee_.unit == "group", name
+
+
+def test_a_column_of_people_is_read_whole_and_masked_cells_are_nobody() -> None:
+    schema = Schema({"age": Range(0, 1), "who": Person(rows=2)})
+    large = [2**60, 2**60 + 1, None]  # as floats the first two are one person
+    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+    assert schema.identifiers(pa.table({"age": [0, 0, 0], "who": large}))[:2] == list(
+        map(str, large[:2])
+    )
+    assert schema.identifiers({"age": [0, 0, 0], "who": masked}) == ["1", None, "3"]
+
+
+def test_a_fit_by_another_schema_knows_nothing_of_what_was_learned_before() -> None:
+    table = {"age": X[:, 0], "sick": Y > 0, "who": PEOPLE}
+    learned = Schema({"age": Range("private", "private"), "sick": Boolean()})
+    model = PrivateLogisticRegression(schema=learned, target="sick", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few rows
+        model.fit(table)
+        people = Schema({"age": Range(-1, 1), "sick": Boolean(), "who": Person(rows=2)})
+        assert model.set_params(schema=people).fit(table).guarantee_.unit == "group"
+    assert not hasattr(model, "schema_")
+
+
+def test_replaced_groups_may_all_count_in_full() -> None:
+    """The public size is the number of groups; sums have room for all rows that count."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(6000, 4))
+    cost = signs @ [0.5, -0.3, 0.1, 0.05]
+    model = PrivateRidge(
+        epsilon=1e6, bounds=Bounds(features=(-1, 1), label=(-1, 1)), rows_per_group=100,
+        neighbours="replace-one", algorithm="sufficient-statistics", random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a large epsilon
+        model.fit(signs, cost, groups=np.repeat(np.arange(60), 100))
+    assert model.n_rows_ == 60
+    assert np.abs(model.coef_ - [0.5, -0.3, 0.1, 0.05]).max() < 0.01

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from discreet import Bounds, PrivateLogisticRegression, evaluate
+from discreet import (
+    Boolean,
+    Bounds,
+    Person,
+    PrivateLogisticRegression,
+    Range,
+    Schema,
+    evaluate,
+)
 from discreet.accounting import Budget
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.evaluation import plan_evaluation
@@ -95,6 +106,31 @@ def test_groups_and_their_cap_belong_together_and_fit_the_rows() -> None:
         plan_evaluation(MODEL, epsilon=1.0, rows_per_group=2, count_rows=False)
 
 
+def test_groups_of_rows_that_are_read_part_by_part_are_refused(tmp_path: Path) -> None:
+    """Else every part would count as many rows of a group as all of them may."""
+    table = pa.table({"x": X[:, 0], "y": Y})
+    for name in ("a", "b"):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    model = LogisticRegression().fit(X, Y)
+    with pytest.raises(InvalidData, match="in memory"):
+        evaluate(
+            model, str(tmp_path), "y", epsilon=1.0, metrics=("accuracy",), groups=PEOPLE,
+            rows_per_group=2,
+        )  # fmt: skip
+
+
+def test_a_column_of_the_schema_says_whom_scored_rows_belong_to() -> None:
+    schema = Schema({"x": Range(-1, 1), "y": Boolean(), "who": Person(rows=2)})
+    table = {"x": X[:, 0], "y": Y > 0, "who": PEOPLE}
+    model = PrivateLogisticRegression(schema=schema, target="y", random_state=0).fit(table)
+    asked = {"epsilon": 1.0, "metrics": ("accuracy",), "random_state": 0}
+    found = evaluate(model, table, **asked)
+    assert found.guarantee.unit == "group"
+    assert found.plan.rows_per_group == 2
+    with pytest.raises(MissingBound, match="whom a row belongs to"):
+        evaluate(model, schema.encode(table, "y", labelled=True), **asked)
+
+
 def test_a_model_per_group_is_scored_per_group_too() -> None:
     model = PrivateLogisticRegression(
         epsilon=4.0, bounds=Bounds(features=(-1, 1), classes=(0, 1)), rows_per_group=2,
@@ -125,11 +161,3 @@ def test_a_public_size_is_refused_where_it_is_secret() -> None:
     found = evaluate(MODEL, X, Y, epsilon=5.0, groups=PEOPLE, rows_per_group=3, random_state=0)
     with pytest.raises(InvalidData, match="damaged"):
         Evaluation.from_dict(seal(found.to_dict() | {"n_rows": 3000}))
-
-
-def test_groups_are_not_taken_anew_for_every_part_of_the_rows() -> None:
-    da = pytest.importorskip("dask.array")
-    rows = da.from_array(np.vstack([X, X]), chunks=(3000, 1))
-    labels = da.from_array(np.tile(Y, 2), chunks=3000)
-    with pytest.raises(InvalidData, match="one identifier for every row"):
-        evaluate(MODEL, rows, labels, epsilon=5.0, groups=PEOPLE, rows_per_group=3, random_state=0)

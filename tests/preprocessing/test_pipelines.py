@@ -86,6 +86,7 @@ def test_columns_and_unions_are_looked_into() -> None:
     [
         (StandardScaler(), "PrivateStandardScaler"),
         (SimpleImputer(strategy="mean"), "constant"),
+        (SimpleImputer(strategy="constant"), "keep_empty_features"),  # leaves columns out
         (OneHotEncoder(handle_unknown="ignore"), "PrivateCategories"),
         (SelectKBest(k=1), "sparse"),
         (PCA(1), "PrivatePCA"),
@@ -96,6 +97,28 @@ def test_steps_that_learn_are_refused_with_a_replacement(step: Any, words: str) 
     pipe = Pipeline([("step", step), ("model", model())])
     with pytest.raises(Incompatible, match=words):
         pipeline_guarantee(pipe)
+
+
+class Derived(PrivateBounds):
+    """A step that a user made from one of the library."""
+
+
+class Plugin(Normalizer):  # type: ignore[misc]
+    """A step of somebody else, who says what it cost, or says something else."""
+
+    guarantee_: Any = "trust me"
+
+
+def test_steps_of_other_packages_are_counted_if_they_say_what_they_cost() -> None:
+    pipe = make_pipeline(Derived(epsilon=5.0, scale=True), model()).fit(X, Y)
+    assert pipeline_guarantee(pipe).epsilon > 5.0
+    with pytest.raises(InvalidParameter, match="Derived"):
+        pipeline_guarantee(make_pipeline(Derived(), pipe[-1]))
+    plugin = Plugin()
+    with pytest.raises(Incompatible, match="Plugin"):
+        pipeline_guarantee(make_pipeline(plugin, pipe[-1]))
+    plugin.guarantee_ = pipe[0].guarantee_
+    assert pipeline_guarantee(make_pipeline(plugin, pipe[-1])).epsilon > 5.0
 
 
 def test_what_has_no_guarantee_yet_is_refused() -> None:
@@ -125,7 +148,8 @@ def test_a_fit_after_a_step_that_learned_warns_once(seen: Any) -> None:
 
 def test_stateless_and_private_steps_do_not_warn(seen: Any) -> None:
     encoder = OneHotEncoder(categories=[[0, 1]])
-    make_pipeline(Normalizer(), SimpleImputer(strategy="constant"), model()).fit(X, Y)
+    constant = SimpleImputer(strategy="constant", keep_empty_features=True)
+    make_pipeline(Normalizer(), constant, model()).fit(X, Y)
     make_pipeline(PrivateBounds(scale=True), model()).fit(X, Y)
     make_pipeline(encoder, model()).fit(Y[:, None], Y)
     model().fit(StandardScaler().fit_transform(X), Y)  # out of sight

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
     if not args.quiet:
         say(f"reading {', '.join(map(str, inputs.paths))}")
     rows = read(inputs, schema, target, lambda message: None, people)
-    public = None if hides_size(schema) else len(rows.X)
+    public = None if hides_size(schema, relation) else len(rows.X)
     for caution in cautions(plan.budget, public):
         say(caution)
     found = run_plan(

@@ -252,10 +252,13 @@ def declared_model(
     return model
 
 
-def hides_size(schema: Schema) -> bool:
-    """Return whether the number of rows is secret: it may differ between neighbours."""
-    replaced = schema.group is not None and schema.neighbours == "replace-one"
-    return schema.neighbours == "add-remove" or replaced
+def hides_size(schema: Schema, neighbours: str | None = None) -> bool:
+    """Return whether the number of rows is secret: it may differ between neighbours.
+
+    Which these are the schema says, if nothing else does.
+    """
+    relation = neighbours or schema.neighbours
+    return relation == "add-remove" or (schema.group is not None and relation == "replace-one")
 
 
 def read(

@@ -114,6 +114,8 @@ class Tabular(Portable):
 
     def _run_fit(self, fit: Any, *args: Any, **kwargs: Any) -> Any:
         """Run a fit; what is to be learned first is learned within its budget."""
+        # Columns that an earlier fit learned say nothing about the schema of this one.
+        self.__dict__.pop("schema_", None)
         # A stream never has all rows, and says itself that it cannot learn columns.
         if hasattr(self, "partial_fit") or not learns(self):
             return super()._run_fit(fit, *args, **kwargs)

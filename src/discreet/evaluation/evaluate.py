@@ -13,17 +13,17 @@ from discreet.accounting import Budget
 from discreet.bounds import Neighbours
 from discreet.data import Grouping
 from discreet.data.identifiers import group_codes
+from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.base import warn_of_budget
+from discreet.estimators.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, parts_of, read
 from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import sealed
-from discreet.schema import Schema
-
-_IDENTIFIERS = "groups must hold one identifier for every row, and rows be in memory."
+from discreet.schema import Encoded, Schema
 
 
 def evaluate(
@@ -90,7 +90,8 @@ def evaluate(
     groups, rows_per_group
         Whom every row belongs to, and how many rows of one group are scored at most, drawn
         at random: all rows of a group are then protected together. Rows of a group are not
-        independent, so metrics come without intervals.
+        independent, so metrics come without intervals. Default: as a column of the model's
+        schema says.
     ledger
         Where the cost is reserved before a row is read.
     random_state
@@ -111,6 +112,8 @@ def evaluate(
     >>> bool(found.r2.value > 0.9)
     True
     """
+    if groups is None and rows_per_group is None:
+        groups, rows_per_group = _belonging(model, X)
     plan = plan_evaluation(
         model, epsilon=epsilon, delta=delta, metrics=metrics, neighbours=neighbours, bins=bins,
         count_rows=count_rows, clip_probability=clip_probability, residual=residual, label=label,
@@ -195,6 +198,9 @@ def run_plan(
             "groups and rows_per_group belong together: whom every row belongs to, and how many "
             "rows one group counts for. Pass both or neither."
         )
+    if groups is not None and tables_of(X) is not None:
+        # privacy: of each part as many rows would count as of all of them.
+        raise InvalidData("Rows that belong to groups have to be in memory. Pass a table of them.")
     random = as_randomness(random_state)
     guarantee = sealed(plan.guarantee, random)
     name = type(model).__name__
@@ -208,20 +214,33 @@ def run_plan(
             # privacy: sums of parts are exact, so they add up to the sum over all rows.
             for name, value in add_up(scorer, *taken, plan).items():
                 total[name] += value
-        # privacy: groups of one part must not be taken once more for another one.
-        if groups is not None and n_rows != len(groups):
-            raise InvalidData(_IDENTIFIERS)
         public = None if plan.hides_size else n_rows
         warn_of_budget("evaluate", plan.budget, public)
         released = plan.run(total, random)
     return Evaluation(plan, released, public, guarantee, level)
 
 
+def _belonging(model: Any, X: Any) -> tuple[Any, int | None]:
+    """Return whom rows belong to and how many count, if the model's schema has a column for it."""
+    schema = model._declared_schema() if isinstance(model, Tabular) else None
+    if schema is None or schema.group is None:
+        return None, None
+    name, column = schema.group
+    if isinstance(X, Encoded) or tables_of(X) is not None:
+        # privacy: scores per row would be read as scores per person.
+        raise MissingBound(
+            f"Column {name!r} of the schema says whom a row belongs to, and these rows come "
+            "without it. Pass a table in memory, or groups and rows_per_group.",
+            parameter="groups",
+        )
+    return schema.identifiers(X), column.rows
+
+
 def _drawn(taken: Any, groups: Any, plan: EvaluationPlan, random: Randomness) -> Any:
     """Return rows of which those count that were drawn from their groups."""
     X, y, good = taken
     if len(good) != len(groups):
-        raise InvalidData(_IDENTIFIERS)
+        raise InvalidData("groups must hold one identifier for every row.")
     assert plan.rows_per_group is not None
     grouping = Grouping(plan.rows_per_group, "sample")
     # privacy: a row that was not drawn is blank.

@@ -278,8 +278,8 @@ class Ledger:
         key
             Key of the hash; random by default. It is kept in the ledger.
         identifier
-            Of ``"hash"``: ``"record"`` if it belongs to the record (add-remove
-            only), ``"public"`` if it is public and every neighbour keeps it.
+            ``"record"`` if it belongs to the record (add-remove, and groups under
+            zero-out), ``"public"`` if it is public and every neighbour keeps it.
         """
         made = Split.of(by, parts, parent=self._part, key=key, identifier=identifier)
         self._book.split(made)

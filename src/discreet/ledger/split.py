@@ -90,7 +90,10 @@ class Split:
                 "Under add-remove a row less moves all later rows, so parts by position change as "
                 "a whole. Split by 'hash' of an identifier that belongs to the record."
             )
-        if self.by == "hash" and neighbours != "add-remove" and self.identifier != "public":
+        # privacy: blanking a group keeps whose rows they are, and replacing it need not.
+        kept = "add-remove" if self.by == "hash" else "add-remove zero-out"
+        hashed = self.by != "position" and neighbours not in kept.split()
+        if hashed and self.identifier != "public":
             raise Incompatible(
                 f"Under {neighbours} a neighbour may change what is hashed, and then two parts "
                 "change. Split by 'position', or pass identifier='public' if the identifier is "

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.accounting import Guarantee
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.schema.encoder import SchemaEncoder
-from discreet.schema.stateless import instead, learns_freely, leaves
+from discreet.schema.stateless import instead, learns_freely, leaves, own
 
 
 def pipeline_guarantee(pipe: Any) -> Guarantee:
@@ -45,15 +45,16 @@ def pipeline_guarantee(pipe: Any) -> Guarantee:
     True
     """
     steps = list(leaves(pipe))
-    free = [step for step in steps if learns_freely(step)]
+    # privacy: an attribute of that name is not enough, only what can be added up.
+    free = [s for s in steps if learns_freely(s) or (hasattr(s, "guarantee_") and not _made(s))]
     if free:
         raise Incompatible(
             "This pipeline has no guarantee: these steps learned from the rows without one, and "
             f"their results reach the model: {'; '.join(map(instead, free))}."
         )
-    own = [step for step in steps if type(step).__module__.startswith("discreet.")]
-    # privacy: what is not fitted is refused, so that no cost is left out.
-    counted = [step for step in own if not isinstance(step, SchemaEncoder)]
+    # privacy: whatever has a guarantee is counted, also where a class is not of this library, and
+    # what is not fitted is refused, so that no cost is left out.
+    counted = [s for s in steps if _made(s) or (own(s) and not isinstance(s, SchemaEncoder))]
     unfitted = [type(step).__name__ for step in counted if not _made(step)]
     if unfitted:
         raise InvalidParameter(

@@ -15,7 +15,7 @@ from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval
 from discreet.checks import moderate, one_of, row_count, suggestion
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.schema.column import RULES, Column
-from discreet.schema.frames import read_columns
+from discreet.schema.frames import identifiers_of, read_columns
 from discreet.schema.kinds import KEYS, column_of
 from discreet.schema.person import Person
 
@@ -349,7 +349,7 @@ class Schema:
         if self.group is None:
             return None
         name, column = self.group
-        return column.identifiers(read_columns(table, [name])[name])
+        return column.identifiers(identifiers_of(table, name))
 
     def labels(self, cells: Any, target: str) -> Any:
         """Return cells as labels; NaN or None where one is missing and nothing stands for it."""

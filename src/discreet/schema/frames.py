@@ -69,6 +69,18 @@ def read_columns(table: Any, names: list[str]) -> dict[str, Any]:
     return columns
 
 
+def identifiers_of(table: Any, name: str) -> Any:
+    """Return the cells of a column of identifiers, whole numbers as they are.
+
+    >>> identifiers_of({"person": [7, None]}, "person")
+    [7, None]
+    """
+    cells, column = read_columns(table, [name])[name], _column(table, name)
+    # privacy: beside a missing cell Arrow's whole numbers become floats, and large ones that
+    # differ the same: two people would share what one may count for.
+    return column.to_pylist() if hasattr(column, "to_pylist") else cells
+
+
 def _column(table: Any, name: str) -> Any:
     if hasattr(table, "column") and not isinstance(table, Mapping):  # Arrow
         return table.column(name)
@@ -82,7 +94,7 @@ def cells_of(column: Any) -> Any:
     ['a', 'b']
     """
     if isinstance(column, np.ma.MaskedArray):
-        return np.ma.filled(column.astype(object), None).ravel().tolist()
+        return column.ravel().tolist()  # None where a cell is masked
     if isinstance(column, np.ndarray):
         return column.ravel() if column.dtype.kind in "biufmM" else column.ravel().tolist()
     if hasattr(column, "to_pylist"):  # Arrow

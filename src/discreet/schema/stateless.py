@@ -19,6 +19,8 @@ STATELESS = (
 )
 """Classes whose fit looks at the shape of rows at most."""
 
+_IMPUTER = "SimpleImputer(strategy='constant', keep_empty_features=True), or missing= of a schema"
+
 REPLACEMENTS = {
     "StandardScaler": "PrivateStandardScaler",
     "RobustScaler": "PrivateStandardScaler",
@@ -28,9 +30,9 @@ REPLACEMENTS = {
     "PowerTransformer": "a FunctionTransformer such as log1p, and declared ranges",
     "KBinsDiscretizer": "a FunctionTransformer with declared edges",
     "SplineTransformer": "a FunctionTransformer with declared knots",
-    "SimpleImputer": "SimpleImputer(strategy='constant'), or missing= of a schema",
-    "KNNImputer": "SimpleImputer(strategy='constant'), or missing= of a schema",
-    "IterativeImputer": "SimpleImputer(strategy='constant'), or missing= of a schema",
+    "SimpleImputer": _IMPUTER,
+    "KNNImputer": _IMPUTER,
+    "IterativeImputer": _IMPUTER,
     "MissingIndicator": "MissingIndicator(features='all')",
     "OneHotEncoder": "OneHotEncoder(categories=[...]) with declared categories, a schema, or "
     "PrivateCategories",
@@ -78,6 +80,17 @@ def leaves(step: Any) -> Iterator[Any]:
         yield from leaves(part)
 
 
+def own(step: Any) -> bool:
+    """Return whether a step is of this library, or of a class derived from one of its own.
+
+    >>> from sklearn.preprocessing import Normalizer
+    >>> from discreet import PrivateBounds
+    >>> own(PrivateBounds()), own(type("Mine", (PrivateBounds,), {})()), own(Normalizer())
+    (True, True, False)
+    """
+    return any(kind.__module__.startswith("discreet.") for kind in type(step).__mro__)
+
+
 def learns_freely(step: Any) -> bool:
     """Return whether a step learns from rows without a guarantee of its own.
 
@@ -89,7 +102,7 @@ def learns_freely(step: Any) -> bool:
     >>> learns_freely(OneHotEncoder(categories=[["no", "yes"]]))
     False
     """
-    if hasattr(step, "guarantee_") or type(step).__module__.startswith("discreet."):
+    if own(step) or hasattr(step, "guarantee_"):
         return False
     name, foreign = type(step).__name__, not type(step).__module__.startswith("sklearn.")
     if foreign:
@@ -98,7 +111,9 @@ def learns_freely(step: Any) -> bool:
         rare = getattr(step, "min_frequency", None), getattr(step, "max_categories", None)
         return isinstance(step.categories, str) or rare != (None, None)
     if name == "SimpleImputer":
-        return step.strategy != "constant" or bool(step.add_indicator)
+        # privacy: columns that are empty in the rows are left out unless they are kept.
+        whole = step.strategy == "constant" and bool(step.keep_empty_features)
+        return not whole or bool(step.add_indicator)
     if name == "MissingIndicator":
         return bool(step.features != "all")
     if name in ("GaussianRandomProjection", "SparseRandomProjection"):

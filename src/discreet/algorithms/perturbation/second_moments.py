@@ -131,12 +131,14 @@ class SecondMoments:
         weight = problem.bounds.weight
         root = 1.0 if weight == 1 else math.sqrt(weight) * (1 + 2 * unit_roundoff())
         rows = problem.n_rows if problem.n_rows is not None else NOMINAL_ROWS
+        # The size is then the number of groups, and each may count for all its rows.
+        full = problem.per_unit if problem.neighbours == "replace-one" else 1
         return cls(
             dimension=problem.bounding.dimension,
             row_norm=problem.row_norm * root,
             label=problem.bounding.label_bound * root,
             # privacy: under add-remove the size is only declared; sums beyond are clipped
-            capacity=rows if not problem.size_is_declared else 4 * rows,
+            capacity=rows if not problem.size_is_declared else max(4, full) * rows,
             row_l1=None if row_l1 is None else positive("row_l1", row_l1) * root,
             coarse=coarse,
             outputs=loss.outputs,
