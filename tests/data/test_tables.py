@@ -125,3 +125,34 @@ def test_progress_tells_rows_and_the_time_that_is_left(monkeypatch: pytest.Monke
     assert [(p.rows, p.total) for p in seen] == [(3, 4), (4, 4)]
     assert seen[0].left == pytest.approx(seen[0].seconds / 3)
     assert seen[1].left == 0.0
+
+
+@pytest.mark.parametrize("left", [3, 5])
+def test_a_table_that_changes_while_it_is_read_is_refused(left: int) -> None:
+    tables = Tables(lambda names: iter([{"x": np.ones(left)}]), {"x": "double"}, lambda: 4)
+    source = StreamSource(tables, ["x"], lambda t: RawBlock(t["x"][:, None], None, None), 1)
+    with pytest.raises(InvalidData, match="changed while it was read"):
+        list(source.blocks())
+
+
+def test_no_message_quotes_a_cell_of_dask_or_of_a_stream() -> None:
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pd.DataFrame({"x": [0.5, 0.1], "y": [0.2, 0.3]}), 1)
+    # A collection may not be what it says it is before it is computed.
+    wrong = frame.map_partitions(lambda part: part.assign(x="Smith"), meta=frame._meta)
+    fails = frame.map_partitions(lambda part: part.assign(x=float("Smith")), meta=frame._meta)
+
+    def stream() -> Any:
+        def batches() -> Any:
+            yield TABLE.to_batches()[0]
+            raise pa.ArrowInvalid("could not convert 'Smith'")
+
+        return pa.RecordBatchReader.from_batches(TABLE.schema, batches())
+
+    for given, names in ((wrong, ["x", "y"]), (fails, ["x"]), (stream, ["age"])):
+        tables = tables_of(given)
+        assert tables is not None
+        with pytest.raises(InvalidData) as caught:
+            [numbers_of(table, names, np.float64) for table in tables.read(names)]
+        assert "Smith" not in str(caught.value)
+        assert caught.value.__suppress_context__

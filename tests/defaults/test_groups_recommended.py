@@ -8,15 +8,19 @@ import pytest
 
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
-from discreet.data import Grouping
+from discreet.data import GROUP_RULES, Grouping
 from discreet.defaults import recommend
-from discreet.losses import Hinge, Huber, Logistic, Softmax
+from discreet.losses import Clipped, Hinge, Huber, Logistic, Softmax, Squared
 from discreet.problem import Problem
 from discreet.regularizers import Ridge
 
 LOSSES: dict[str, dict[str, Any]] = {
     "logistic": {"loss": Logistic(), "bounds": Bounds(row_norm=1.0, classes=(0, 1))},
     "softmax": {"loss": Softmax(n_classes=3), "bounds": Bounds(row_norm=1.0, classes=(0, 1, 2))},
+    "squared": {
+        "loss": Clipped(loss=Squared(), clip=1.0),
+        "bounds": Bounds(row_norm=1.0, label=(-1, 1)),
+    },
     "huber": {"loss": Huber(threshold=0.25), "bounds": Bounds(row_norm=1.0, label=(-1, 1))},
     "hinge": {
         "loss": Hinge(),
@@ -26,7 +30,7 @@ LOSSES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("rule", ["weight", "sample"])
+@pytest.mark.parametrize("rule", GROUP_RULES)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("n_rows", [300, 20_000, 3_000_000])
 @pytest.mark.parametrize("name", LOSSES)
@@ -41,6 +45,7 @@ def test_every_region_has_a_plan_for_groups(
     )
     plan = recommend(problem, Budget(1.0, delta))
     assert plan.guarantee.unit == "group"
+    assert rule != "clip" or plan.algorithm == "noisy-gradient"
 
 
 def test_the_cheaper_of_two_proofs_is_taken() -> None:

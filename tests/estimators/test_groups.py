@@ -29,7 +29,7 @@ from discreet import (
     Schema,
     load,
 )
-from discreet.data import Grouping
+from discreet.data import GROUP_RULES, Grouping
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.report import card_text
 
@@ -62,7 +62,7 @@ def test_groups_without_a_cap_are_refused_and_so_is_a_cap_without_groups() -> No
         model(rows_per_group=1, group_rule="first").fit(X, Y, groups=PEOPLE)
 
 
-@pytest.mark.parametrize("rule", ["weight", "sample"])
+@pytest.mark.parametrize("rule", GROUP_RULES)
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
 def test_everything_says_what_is_protected(rule: str, neighbours: str, tmp_path: Path) -> None:
     size = {"n_rows": 200} if neighbours == "add-remove" else {}
@@ -141,6 +141,22 @@ def test_a_replaced_group_may_have_any_number_of_rows() -> None:
     two = model(**settings).fit(np.vstack([X, X[:50]]), np.append(Y, Y[:50]), groups=more)
     assert one.settings_ == two.settings_
     assert one.guarantee_ == two.guarantee_
+
+
+def test_a_clipped_group_takes_noisy_gradients_alone() -> None:
+    for algorithm in ("output-perturbation", "objective-perturbation", "noisy-newton"):
+        with pytest.raises(Incompatible, match=r"group_rule='clip'(.|\n)*noisy-gradient"):
+            model(rows_per_group=2, group_rule="clip", algorithm=algorithm).plan(2, 400)
+    batches = {"sampler": "poisson", "batch": 40, "steps": 20}
+    for settings in ({"steps": 20}, batches):
+        fitted = model(
+            epsilon=50.0,
+            rows_per_group=2,
+            group_rule="clip",
+            algorithm="noisy-gradient",
+            settings=settings,
+        ).fit(X, Y, groups=PEOPLE)
+        assert fitted.score(X, Y) > 0.8
 
 
 def test_batches_draw_groups_and_what_is_proved_for_rows_is_refused() -> None:

@@ -25,6 +25,9 @@ from discreet.accounting import Budget
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.evaluation import plan_evaluation
 from discreet.evaluation.plan import EvaluationPlan
+from discreet.evaluation.result import Evaluation
+from discreet.files.checksums import seal
+from discreet.report.evaluated import evaluation_section
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (3000, 1))
@@ -138,3 +141,23 @@ def test_a_model_per_group_is_scored_per_group_too() -> None:
         metrics=("accuracy",), random_state=0,
     )  # fmt: skip
     assert found.accuracy.value > 0.9
+
+
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_an_evaluation_of_groups_is_saved_loaded_and_reported(neighbours: str) -> None:
+    found = evaluate(
+        MODEL, X, Y, epsilon=5.0, groups=PEOPLE, rows_per_group=3, random_state=0,
+        neighbours=neighbours, metrics=("accuracy", "auc", "calibration"),
+    )  # fmt: skip
+    again = Evaluation.from_dict(found.to_dict())
+    assert again.n_rows is None
+    assert again.guarantee == found.guarantee
+    page = evaluation_section(again, found.guarantee)
+    assert "nan" not in page.lower().replace("finance", "")
+    assert "not independent" in page
+
+
+def test_a_public_size_is_refused_where_it_is_secret() -> None:
+    found = evaluate(MODEL, X, Y, epsilon=5.0, groups=PEOPLE, rows_per_group=3, random_state=0)
+    with pytest.raises(InvalidData, match="damaged"):
+        Evaluation.from_dict(seal(found.to_dict() | {"n_rows": 3000}))

@@ -25,20 +25,22 @@ CASES: dict[str, dict[str, Any]] = {
 SETTINGS: dict[str, Any] = {"noisy-gradient": {"steps": 2, "norm_guess": 0.02}}
 
 
-def planned(name: str, neighbours: str, k: int, rows: int | None = None) -> Any:
+def planned(
+    name: str, neighbours: str, k: int, rows: int | None = None, rule: Any = "weight"
+) -> Any:
     problem = Problem(
         bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)),
         n_features=1,
         n_rows=12,
         neighbours=neighbours,  # type: ignore[arg-type]
-        grouping=Grouping(k),
+        grouping=Grouping(k, rule),
         **CASES[name],
     )
     delta = 1e-6 if name != "objective-perturbation" else 0.0
     plan = ALGORITHMS[name](**SETTINGS.get(name, {})).plan(problem, Budget(2.0, delta))
     if rows is not None:
         # The planted fault: a plan whose noise is for another number of rows than may count.
-        object.__setattr__(problem, "grouping", Grouping(rows))
+        object.__setattr__(problem, "grouping", Grouping(rows, rule))
     return plan
 
 
@@ -61,7 +63,16 @@ def test_no_attack_on_a_group_refutes_the_claim(name: str, neighbours: str) -> N
     assert "group of 6 rows" in pair.words
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_noise_for_fewer_rows_than_may_count_is_caught(name: str) -> None:
-    report = audit(planned(name, "zero-out", 1, rows=16), runs=160, **CONFIDENT)
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
+def test_no_attack_on_a_group_whose_sum_is_clipped_refutes_the_claim(neighbours: str) -> None:
+    report = audit(planned("noisy-gradient", neighbours, 3, rule="clip"), runs=100, **CONFIDENT)
+    assert report.unit == "group"
+    assert report.lower <= report.claim
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [*((name, "weight") for name in CASES), ("noisy-gradient", "clip")]
+)
+def test_noise_for_fewer_rows_than_may_count_is_caught(name: str, rule: str) -> None:
+    report = audit(planned(name, "zero-out", 1, rows=16, rule=rule), runs=160, **CONFIDENT)
     assert report.lower > report.claim

@@ -107,6 +107,20 @@ class Blockwise:
             total += add(X, cut)
         return self._outer * total, short
 
+    def cut(self, w: Array, index: Index) -> tuple[Any, Array]:
+        """Return rows in float64, and their clipped slopes.
+
+        The rows are overwritten by the next call of the same thread.
+        """
+        X = self._read(index)
+        margins = _sparse_dot if self._rows.sparse else one_by_one
+        slope = self._slope(margins(X, self._inner * w), self._rows.y[index])
+        if self._weight is not None:
+            slope = (self._weight[index] * slope.T).T
+        # privacy: a power of two, so the real cap is kept to the last bit.
+        clip = _cut if w.ndim == 1 else _shorten
+        return X, self._outer * clip(slope, self._cap[index] / self._outer)
+
     def _ways(
         self, w: Any, index: Index | None
     ) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Array], Callable[[Any, Any], Array]]:

@@ -2,9 +2,10 @@
 
 A :class:`Grouping` says that a group, such as a person, counts as at most ``rows`` rows.
 Every row gets a share between 0 and 1, and the shares of a group add up to at most
-``rows`` in real arithmetic. A sum over rows with these shares then moves by at most
-``rows`` times as much for a group as it does for a row (``docs/proofs/lemmas/groups.md``).
-Shares of a group depend on its own rows and coins alone.
+``rows`` in real arithmetic, unless its summed gradients are clipped instead. A sum over
+rows with these shares then moves by at most ``rows`` times as much for a group as it does
+for a row (``docs/proofs/lemmas/groups.md``). Shares of a group depend on its own rows and
+coins alone.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from discreet.data.source import RawBlock, Source
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.noise import Randomness
 
-GROUP_RULES = ("weight", "sample")
-"""How a group with too many rows is brought down: all count less, or some count."""
+GROUP_RULES = ("weight", "sample", "clip")
+"""How a group with too many rows is brought down: all count less, some count, or their summed
+gradient is clipped."""
 
 MOST_PER_GROUP = 1_000_000
 """Largest number of rows that one group may count for."""
@@ -41,7 +43,8 @@ class Grouping:
         Public number of rows that one group counts for at most.
     rule
         ``"weight"``: each of ``m`` rows counts ``min(1, rows / m)``. ``"sample"``: at most
-        ``rows`` of them count, drawn at random, and the others not at all.
+        ``rows`` of them count, drawn at random, and the others not at all. ``"clip"``: all
+        count, and the sum of their gradients is clipped to ``rows`` times the clip of one.
 
     Examples
     --------
@@ -50,7 +53,7 @@ class Grouping:
     """
 
     rows: int
-    rule: Literal["weight", "sample"] = "weight"
+    rule: Literal["weight", "sample", "clip"] = "weight"
 
     def __post_init__(self) -> None:
         integer("rows_per_group", self.rows, maximum=MOST_PER_GROUP)
@@ -59,6 +62,9 @@ class Grouping:
     def shares(self, codes: Codes, random: Randomness | None = None) -> Array:
         """Return how much each row counts; a row without a group counts for nothing."""
         known = codes >= 0
+        if self.rule == "clip":
+            # privacy: bounded where gradients are added; a plan that does not do so is refused.
+            return known.astype(np.float64)
         sizes = np.bincount(codes[known])
         if self.rule == "sample" and (sizes > self.rows).any():
             return self._drawn(codes, sizes, random)

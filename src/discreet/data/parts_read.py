@@ -111,6 +111,9 @@ class StreamSource:
             if report is not None and now - said >= PACE:
                 said = now
                 report(Progress(done, self.n_rows, now - start))
+        if done != self.n_rows:
+            # privacy: their number may be secret, so it is not told.
+            raise InvalidData("The table changed while it was read: it had another number of rows.")
 
 
 def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:
@@ -125,7 +128,11 @@ def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:
     # A few rows at a time, which stay in cache until all columns are in place.
     for a in range(0, len(rows), 4096):
         for j, column in enumerate(columns):
-            rows[a : a + 4096, j] = column[a : a + 4096]
+            try:
+                rows[a : a + 4096, j] = column[a : a + 4096]
+            except (TypeError, ValueError):
+                # privacy: the original message would quote a cell.
+                raise InvalidData(f"Column {names[j]!r} holds what is no number.") from None
     return rows
 
 

@@ -132,24 +132,36 @@ def _opened(paths: list[Path]) -> Any:
         ) from None
 
 
+def _quiet(read: Callable[[Sequence[str]], Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """Return what reads the same tables, and does not tell at which cell it failed."""
+
+    def told(columns: Sequence[str]) -> Iterator[Any]:
+        try:
+            yield from read(columns)
+        except (DiscreetError, MemoryError):
+            raise
+        except Exception:
+            # privacy: the original message may quote what it stopped at.
+            raise InvalidData(
+                "The table cannot be read to its end. Read it without a fit to see why."
+            ) from None
+
+    return told
+
+
 def _of_dataset(dataset: Any) -> Tables:
-    arrow = _arrow()
     names = dataset.schema.names
     if len(set(names)) < len(names):
         raise InvalidData("The table has several columns of one name. Rename or drop them.")
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        try:
-            # Little is read ahead, so that memory does not grow with the file.
-            yield from dataset.to_batches(
-                columns=list(columns), batch_size=PART, batch_readahead=4, fragment_readahead=1
-            )
-        except (arrow.ArrowException, OSError):
-            # privacy: the original message may quote what it stopped at.
-            raise InvalidData("The file cannot be read to its end. Write it again.") from None
+        # Little is read ahead, so that memory does not grow with the file.
+        return dataset.to_batches(  # type: ignore[no-any-return]
+            columns=list(columns), batch_size=PART, batch_readahead=4, fragment_readahead=1
+        )
 
     types = {field.name: str(field.type) for field in dataset.schema}
-    return Tables(read, types, dataset.count_rows)
+    return Tables(_quiet(read), types, dataset.count_rows)
 
 
 def _of_stream(opened: Callable[[], Any]) -> Tables:
@@ -164,7 +176,7 @@ def _of_stream(opened: Callable[[], Any]) -> Tables:
             "X is a function, and what it returns is no Arrow stream. Return a RecordBatchReader."
         )
     types = {field.name: str(field.type) for field in schema}
-    return Tables(read, types, lambda: sum(batch.num_rows for batch in opened()))
+    return Tables(_quiet(read), types, lambda: sum(batch.num_rows for batch in opened()))
 
 
 def _of_dask_frame(frame: Any, y: Any) -> Tables:
@@ -177,7 +189,7 @@ def _of_dask_frame(frame: Any, y: Any) -> Tables:
             yield wanted.partitions[k].compute()
 
     types = {str(name): str(kind) for name, kind in whole.dtypes.items()}
-    return Tables(read, types, lambda: len(frame))
+    return Tables(_quiet(read), types, lambda: len(frame))
 
 
 def _of_dask_array(X: Any, y: Any) -> Tables:
@@ -199,7 +211,7 @@ def _of_dask_array(X: Any, y: Any) -> Tables:
             yield {name: held[name] for name in columns}
 
     types = dict.fromkeys(names, str(X.dtype)) | ({} if y is None else {"y": str(y.dtype)})
-    return Tables(read, types, lambda: int(X.shape[0]), named=False)
+    return Tables(_quiet(read), types, lambda: int(X.shape[0]), named=False)
 
 
 def _is_dask(data: Any) -> bool:

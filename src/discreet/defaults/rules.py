@@ -128,6 +128,8 @@ class CappedPerturbation(Rule):
     why = "capped gradients need less noise"
 
     def applies(self, case: Case) -> bool:
+        if case.problem.clips_groups:
+            return False
         return case.unhindered and case.budget.delta == 0 and case.problem.loss == Logistic()
 
     def plan(self, case: Case) -> Plan | None:

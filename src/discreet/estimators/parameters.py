@@ -77,7 +77,8 @@ COMMON = f"""
         a person, which then counts as at most so many rows. ``fit`` takes ``groups``.
     group_rule
         What becomes of a group's further rows: ``"weight"`` lets all of them count less,
-        ``"sample"`` draws as many as may count.{RANDOM}{LEDGER}"""
+        ``"sample"`` draws as many as may count, and ``"clip"`` clips the summed gradient of
+        the group, by noisy gradients only.{RANDOM}{LEDGER}"""
 
 ALGORITHM = """
     algorithm

@@ -48,7 +48,7 @@ def _roc(axes: Any, evaluation: Evaluation) -> None:
     axes.plot(false, true, color=BLUE, lw=2, marker="")
     area = evaluation.auc
     said = "not known" if math.isnan(area.value) else f"{area.value:.3f}"
-    if not math.isnan(area.value):
+    if not math.isnan(area.low):
         said += f"\n({area.low:.3f} to {area.high:.3f})"
     axes.text(0.97, 0.05, f"area {said}", ha="right", color=BLUE, fontweight="bold")
     axes.set_title("ROC")

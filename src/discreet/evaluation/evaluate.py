@@ -214,9 +214,7 @@ def run_plan(
             # privacy: sums of parts are exact, so they add up to the sum over all rows.
             for name, value in add_up(scorer, *taken, plan).items():
                 total[name] += value
-        # privacy: the number of rows is a fact of the data under add-remove.
-        secret = plan.neighbours == "add-remove" or plan.rows_per_group is not None
-        public = None if secret else n_rows
+        public = None if plan.hides_size else n_rows
         warn_of_budget("evaluate", plan.budget, public)
         released = plan.run(total, random)
     return Evaluation(plan, released, public, guarantee, level)

@@ -153,6 +153,11 @@ class EvaluationPlan:
             found.append(Block("count", (1,)))
         return tuple(found)
 
+    @property
+    def hides_size(self) -> bool:
+        """Whether the number of rows is a fact of the data, which is not told."""
+        return self.neighbours == "add-remove" or self.rows_per_group is not None
+
     @cached_property
     def laws(self) -> dict[str, NoiseLaw]:
         """The noise of each block, in units of rows."""

@@ -122,9 +122,7 @@ class Evaluation:
                 residual=residual, reach=0.5 * high - 0.5 * low,
             )  # fmt: skip
         if self.plan.rows_per_group is not None:
-            # Rows of a group are not independent, which every interval here takes for granted.
-            ends = {"low": math.nan, "high": math.nan, "exact": False}
-            found = {name: replace(one, **ends) for name, one in found.items()}  # type: ignore[arg-type]
+            found = {name: _without_ends(one) for name, one in found.items()}
         return {name: found[name] for name in _SHOWN if name in found}
 
     def named(self) -> dict[str, Estimate]:
@@ -157,7 +155,10 @@ class Evaluation:
         """Return for each range of predicted probabilities its ends and the observed share."""
         if not self.plan.probabilities:
             raise Incompatible("calibration needs probabilities, and this model gives none.")
-        return self._curve("calibration").calibration(groups)
+        found = self._curve("calibration").calibration(groups)
+        if self.plan.rows_per_group is None:
+            return found
+        return [(low, high, _without_ends(share)) for low, high, share in found]
 
     def plot(self, path: str | Path) -> None:
         """Draw the ROC curve and the calibration, and write them to a file.
@@ -299,6 +300,11 @@ class Evaluation:
                 f"metrics=(..., {name!r})."
             )
         return table
+
+
+def _without_ends(found: Estimate) -> Estimate:
+    """Return a value without an interval: all of them take it that rows are independent."""
+    return replace(found, low=math.nan, high=math.nan, exact=False)
 
 
 def _number(value: float) -> str:

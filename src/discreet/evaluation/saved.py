@@ -57,8 +57,8 @@ def read_parts(
         if not all(np.isfinite(v).all() for v in released.values()):
             raise InvalidData("A released number is not finite.")
         rows = content["n_rows"]
-        if (rows is None) != (plan.neighbours == "add-remove"):
-            raise InvalidData("The number of rows is public under other neighbours only.")
+        if (rows is None) != plan.hides_size:
+            raise InvalidData("The number of rows is there where it is public, and only there.")
         n_rows = None if rows is None else row_count("n_rows", rows)
         return plan, released, n_rows, guarantee, float(content["level"])
     except (ValueError, ArithmeticError, AttributeError, LookupError, TypeError) as error:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from discreet.accounting import Budget
 from discreet.bounds import Array, rows_apart
-from discreet.data.clipped_sums import MOST_ROWS, sum_rounding
+from discreet.data.clipped_sums import MOST_ROWS
+from discreet.mechanisms.group_sums import rounding_of
 from discreet.mechanisms.release_noise import release_noise
 from discreet.noise import Gaussian, Grid, Noise, Randomness, release
 from discreet.problem import Problem
@@ -49,7 +50,7 @@ class GradientNoise:
     ) -> GradientNoise:
         """Return Gaussian noise of ``multiplier`` times the largest row."""
         p, unit = problem.dimension, problem.per_unit * clip
-        rounding = sum_rounding(clip, n_rows=n_rows, shifting=shifting)
+        rounding = rounding_of(clip, problem, n_rows=n_rows, shifting=shifting)
         # privacy: no coordinate of the sum exceeds n times the clip, so this range cuts nothing.
         reach = max(n_rows * clip, _TAIL * multiplier * unit) * 1.01
         grid = Grid.choose(sensitivity=unit, dim=p, norm="l2", reach=reach)
@@ -62,7 +63,7 @@ class GradientNoise:
         cls, clip: float, epsilon: float, problem: Problem, *, n_rows: int, shifting: bool
     ) -> GradientNoise:
         """Return gamma-radius noise that costs ``epsilon``."""
-        rounding = sum_rounding(clip, n_rows=n_rows, shifting=shifting)
+        rounding = rounding_of(clip, problem, n_rows=n_rows, shifting=shifting)
         unit = problem.per_unit * clip
         sensitivity = rows_apart(problem.neighbours) * (unit + rounding)
         noise = release_noise(

@@ -100,7 +100,8 @@ class Algorithm(Protocol):
     - ``may_claim_less``: its guarantee states what its noise costs, which may be below the budget.
 
     The class of its plans may declare ``per_group``: the proof covers groups of rows, with
-    sensitivities of ``Problem.apart`` rows. Else groups are refused.
+    sensitivities of ``Problem.apart`` rows. Else groups are refused. It may declare
+    ``clips_groups``: its runs take ``group_rule="clip"``.
     """
 
     name: ClassVar[str]
@@ -147,6 +148,11 @@ def check_unit(plan: Any) -> None:
             f"{plan.algorithm} protects single rows, and no proof for groups of rows is known. Use "
             "noisy-gradient, or leave rows_per_group out."
         )
+    if plan.problem.clips_groups and not vars(type(plan)).get("clips_groups", False):
+        raise Incompatible(
+            f"group_rule='clip' clips gradients, which {plan.algorithm} does not do. Use "
+            "noisy-gradient, or group_rule='weight'."
+        )
 
 
 class CalibratedPlan:
@@ -168,6 +174,9 @@ class CalibratedPlan:
 
     per_group: ClassVar[bool] = False
     """Whether the proof covers groups of rows: a fact that each class of plans says itself."""
+
+    clips_groups: ClassVar[bool] = False
+    """Whether runs clip the summed gradients of a group, which ``group_rule="clip"`` asks for."""
 
     reason = ""
     """Why this plan was recommended, if it was; no number of the plan depends on it."""

@@ -183,6 +183,11 @@ class Problem:
         return 1 if self.grouping is None else self.grouping.rows
 
     @property
+    def clips_groups(self) -> bool:
+        """Whether the part of a group in a sum of gradients is clipped as a whole."""
+        return self.grouping is not None and self.grouping.rule == "clip"
+
+    @property
     def apart(self) -> int:
         """How many rows' parts a sum over all rows can move by, between neighbours."""
         # privacy: the parts of a group are those of so many rows, see lemmas/groups.

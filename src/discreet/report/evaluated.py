@@ -24,10 +24,7 @@ def evaluation_section(evaluation: Any, fit: Guarantee) -> str:
     spent = evaluation.guarantee
     seeded = "" if spent.secure else " The noise was seeded, so these numbers are NOT private."
     level = f"{100 * evaluation.level:g}%"
-    rows = [
-        (name, *_shown(found), "exact" if found.exact else "approximate")
-        for name, found in evaluation.named().items()
-    ]
+    rows = [(name, *_shown(found), _kind(found)) for name, found in evaluation.named().items()]
     heads = ("metric", "value", f"{level} interval", "noise", "interval is")
     figures = _figures(evaluation)
     tested = "" if evaluation.n_rows is None else f" on {evaluation.n_rows:,} rows"
@@ -37,7 +34,7 @@ def evaluation_section(evaluation: Any, fit: Guarantee) -> str:
         f"{text(spent.unit)}, {text(spent.neighbours)} neighbours.{text(seeded)}</p>",
         table(heads, rows, numbers=(1, 2, 3), caption="Metrics"),
         note(
-            "Intervals count sampling and noise; noise is the deviation that privacy adds. Scores "
+            f"{_intervals(evaluation)}; noise is the deviation that privacy adds. Scores "
             "of rows that the model was fitted to, or chosen by, are too good. Rows that were in "
             "both the fit and this evaluation paid twice: "
             f"epsilon {fit.epsilon:.4g} and {spent.epsilon:.4g}."
@@ -49,7 +46,20 @@ def evaluation_section(evaluation: Any, fit: Guarantee) -> str:
 def _shown(found: Any) -> tuple[str, str, str]:
     if math.isnan(found.value):
         return "unknown", "noise outweighs the rows", "–"
-    return f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", f"±{found.noise:.2g}"
+    ends = "none" if math.isnan(found.low) else f"{found.low:.4g} to {found.high:.4g}"
+    return f"{found.value:.4g}", ends, f"±{found.noise:.2g}"
+
+
+def _kind(found: Any) -> str:
+    if math.isnan(found.low):
+        return "–"
+    return "exact" if found.exact else "approximate"
+
+
+def _intervals(evaluation: Any) -> str:
+    if evaluation.plan.rows_per_group is not None:
+        return "Rows of a group are not independent, so there is no interval"
+    return "Intervals count sampling and noise"
 
 
 def _figures(evaluation: Any) -> list[str]:
@@ -82,7 +92,7 @@ def _roc(evaluation: Any) -> str:
 def _calibration(evaluation: Any) -> str:
     chart = Chart(shares("predicted probability"), shares("observed share"))
     held = [
-        ((low + high) / 2, share.value, share.low, share.high)
+        ((low + high) / 2, share.value, *_ends(share))
         for low, high, share in evaluation.calibration()
         if not math.isnan(share.value)  # too few rows for the noise
     ]
@@ -93,6 +103,10 @@ def _calibration(evaluation: Any) -> str:
         "Calibration. On the diagonal a predicted probability is the share that is seen. Groups "
         "that noise drowns are left out.",
     )
+
+
+def _ends(share: Any) -> tuple[float, float]:
+    return (share.value,) * 2 if math.isnan(share.low) else (share.low, share.high)
 
 
 def _figure(svg: str, caption: str) -> str:

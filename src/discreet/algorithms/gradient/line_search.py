@@ -24,11 +24,11 @@ from discreet.algorithms.gradient.line_search_estimates import Calibrated, Cauti
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import Rows
-from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
 from discreet.losses import Loss
 from discreet.mechanisms.batches import Sampler
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
+from discreet.mechanisms.group_sums import sums_over
 from discreet.noise import Randomness
 from discreet.problem import Problem
 from discreet.tuned.algorithms import LINE_ROUNDS
@@ -148,7 +148,8 @@ class LineSearch:
             labels = estimate.loss.attach(signs, np.abs(values))
             line = Rows(values[:, None], labels, rows.weight, None, rows.share, rows.groups)
             seen = 0.0
-            with ClippedSums(line, estimate.loss, shifting=self.shifting, work=0.0) as sums:
+            of, shifting = estimate.loss, self.shifting
+            with sums_over(self.problem, line, of, shifting=shifting, work=0.0) as sums:
                 for _ in range(count):
                     index = self.sampler.draw(line, random)
                     total = sums.batch(index, at, self.clip)

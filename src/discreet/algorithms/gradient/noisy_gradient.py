@@ -36,10 +36,10 @@ from discreet.algorithms.gradient.step_rules import Facts, batch_rate
 from discreet.bounds import Array
 from discreet.checks import one_of
 from discreet.data import Source
-from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
+from discreet.mechanisms.group_sums import sums_over
 from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
 from discreet.regularizers import combined_prox
@@ -193,6 +193,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     """A calibrated run of noisy gradient descent."""
 
     per_group: ClassVar[bool] = True
+    clips_groups: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.hidden  # what it refuses is said first
@@ -298,6 +299,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         """
         biased = self.clip < self._constants[0] and self.problem.loss.outputs > 1
         biased |= self.config.line_search > 0 or self.config.cap is not None
+        biased |= self.problem.clips_groups
         own_way = self.config.step is not None or self.momentum != self.rule.momentum(self.steps)
         if biased or self.config.adaptive_clip or own_way:
             return math.inf
@@ -348,7 +350,8 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
-        with ClippedSums(rows, self.problem.loss, shifting=self.shifting, work=work) as sums:
+        loss, shifting = self.problem.loss, self.shifting
+        with sums_over(self.problem, rows, loss, shifting=shifting, work=work) as sums:
             weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)

@@ -220,7 +220,7 @@ def check_group(problem: Problem, algorithm: str) -> None:
     terms, grouping = problem.terms, problem.grouping
     if grouping is None or problem.unit_terms.scalar or problem.unit_terms.vertices:
         return
-    reason = "group_rule='weight'"
+    reason = f"group_rule={grouping.rule!r}"
     if grouping.rule == "sample":
         reason = f"more than {MOST_IN_POLYTOPE} rows per group"
         if not (terms.scalar and terms.one_signed):
