@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from discreet import PrivateLogisticRegression
 from discreet.accounting import Budget
 from discreet.bounds import Bounds
 from discreet.data import GROUP_RULES, Grouping
@@ -65,3 +66,14 @@ def test_the_cheaper_of_two_proofs_is_taken() -> None:
     }
     assert plans["weight"].algorithm != "objective-perturbation"
     assert plans["sample"].expected_excess <= plans["weight"].expected_excess
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_classes_of_groups_are_fitted_by_descent_also_with_rows_in_plenty(
+    classes: tuple[int, ...],
+) -> None:
+    # Otherwise noise would go on the weights, where no curvature of the data damps it.
+    bounds = Bounds(features=(-1, 1), classes=classes)
+    model = PrivateLogisticRegression(epsilon=8.0, bounds=bounds, rows_per_group=3)
+    assert model.plan(8, 100_000).algorithm == "noisy-gradient"
+    assert model.set_params(rows_per_group=None).plan(8, 100_000).algorithm != "noisy-gradient"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -127,3 +129,13 @@ def test_a_search_takes_a_table_and_its_winner_predicts_tables(tries, tmp_path):
     again = load(tmp_path / "best.json")
     assert (again.predict(TABLE) == search.predict(TABLE)).all()
     assert again.guarantee_.epsilon == 3.0
+
+
+def test_a_file_is_encoded_by_the_schema_that_was_learned(tmp_path: Path) -> None:
+    schema = Schema(COLUMNS | {"age": Range("private")})
+    model = PrivateLogisticRegression(epsilon=20.0, schema=schema, target="rich", random_state=0)
+    model.fit(TABLE)
+    TABLE.to_parquet(tmp_path / "rows.parquet")
+    for rows in (TABLE, tmp_path / "rows.parquet"):
+        found = evaluate(model, rows, epsilon=50.0, metrics=("accuracy",), random_state=0)
+        assert found.accuracy.value > 0.6

@@ -45,6 +45,7 @@ from discreet.evaluation.scored_rows import add_up, read
 from discreet.noise import Seeded
 from discreet.tuning import draw_tries
 from discreet.tuning import search as module
+from discreet.tuning.candidates import list_candidates
 
 BOUNDS = Bounds(features=(-1, 1), classes=(0, 1))
 ESTIMATOR = PrivateSGDClassifier(bounds=BOUNDS, steps=10, loss="logistic")
@@ -448,3 +449,9 @@ def test_undeclared_bounds_are_warned_of_as_often_whatever_the_tries(rows):
 def test_pure_event_of_a_try_is_its_budget():
     plan = quick(delta=0.0).plan(2, 2000)
     assert plan.guarantee.event == BestOf(Pure(plan.fit_budget.epsilon), plan.tries)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "ledger", "inference", "rows_per_group", "group_rule"])
+def test_what_a_search_promises_is_not_searched(name: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"'{name}' cannot be searched"):
+        list_candidates({"alpha": [1.0, 2.0], name: [None, "table"]}, 20)

@@ -58,13 +58,18 @@ class Rule:
 
 
 class EarlyStopping(Rule):
-    """Noisy descent on capped gradients, stopped early, for logistic regression."""
+    """Noisy descent on capped gradients, stopped early, for logistic regression.
 
-    regions = REGIONS[:-1]
+    With rows in plenty perturbation is better, unless rows belong to groups: what is proved of
+    perturbation then leaves noise on the weights, which no curvature of the data damps.
+    """
+
     why = "early stopping of a descent on capped gradients fits the least noise"
 
     def applies(self, case: Case) -> bool:
-        return case.unhindered and case.budget.delta > 0 and case.problem.loss == Logistic()
+        suits = case.region is not PLENTY or case.problem.grouping is not None
+        logistic = case.problem.loss == Logistic()
+        return suits and case.unhindered and case.budget.delta > 0 and logistic
 
     def plan(self, case: Case) -> Plan:
         surrogate = capped(case)
@@ -168,7 +173,8 @@ class SoftmaxDescent(Rule):
         rows = case.rows_per_noise / math.sqrt(case.problem.dimension)
         softmax = case.problem.loss.probabilities and case.problem.loss.outputs > 1
         softmax &= case.budget.delta > 0
-        return case.unhindered and softmax and rows <= SOFTMAX_ROWS
+        few = rows <= SOFTMAX_ROWS or case.problem.grouping is not None
+        return case.unhindered and softmax and few
 
     def plan(self, case: Case) -> Plan:
         problem, n = case.problem, case.problem.n_rows

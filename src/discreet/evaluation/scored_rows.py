@@ -38,7 +38,7 @@ def parts_of(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, Any, Any]]:
     found = streamed(
         X,
         y,
-        schema=model.schema if own else None,
+        schema=model._declared_schema() if own else None,
         target=getattr(model, "target", None) if own else None,
         named=getattr(model, "feature_names_in_", None),
         blank=True,

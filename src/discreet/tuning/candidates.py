@@ -10,8 +10,11 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from discreet.checks import integer
 from discreet.errors import InvalidParameter
 
-FIXED = ("epsilon", "delta", "neighbours", "n_rows", "random_state")
+FIXED = ("epsilon", "delta", "neighbours", "n_rows", "random_state", "ledger")
 """Settings that the search itself decides."""
+
+ALIKE = ("inference", "rows_per_group", "group_rule")
+"""Settings of what is promised about the winner, which the search refuses."""
 
 MOST = 1000
 
@@ -34,6 +37,11 @@ def list_candidates(distributions: Any, most: int) -> list[dict[str, Any]]:
         if name in FIXED:
             raise InvalidParameter(
                 f"{name!r} cannot be searched: the search decides it from its own budget."
+            )
+        if name in ALIKE:
+            raise InvalidParameter(
+                f"{name!r} cannot be searched: what a search promises is the same for every "
+                "candidate, and protects rows. Leave it out."
             )
         if isinstance(values, str) or not (hasattr(values, "rvs") or hasattr(values, "__len__")):
             raise InvalidParameter(
