@@ -28,7 +28,7 @@ from discreet import (
     Schema,
     load,
 )
-from discreet.data import GROUP_RULES
+from discreet.data import GROUP_RULES, Grouping
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.report import card_text
 
@@ -323,3 +323,17 @@ def test_replaced_groups_may_all_count_in_full() -> None:
         model.fit(signs, cost, groups=np.repeat(np.arange(60), 100))
     assert model.n_rows_ == 60
     assert np.abs(model.coef_ - [0.5, -0.3, 0.1, 0.05]).max() < 0.01
+
+
+def test_blanking_a_group_says_nothing_of_one_that_has_more_rows() -> None:
+    """The size that a plan takes differs between such neighbours, and the model shows it."""
+    more = np.append(PEOPLE[:-4], [0, 0, 0, 99])
+    sizes = [Grouping(3).size(codes, "zero-out") for codes in (PEOPLE, more)]
+    assert sizes[0] != sizes[1]
+    plan = PrivateLogisticRegression(bounds=BOUNDS, rows_per_group=3).plan(2, 400)
+    assert plan.guarantee.neighbours == "zero-out"
+    assert plan.guarantee.under("replace-one") is None
+    model = PrivateLogisticRegression(
+        bounds=BOUNDS, rows_per_group=3, neighbours="add-remove", n_rows=400
+    )
+    assert model.plan(2).guarantee.under("replace-one") is not None

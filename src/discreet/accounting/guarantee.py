@@ -231,13 +231,14 @@ class Guarantee:
         A replacement is a blanking followed by the opposite of one. Where the curve of the
         event is known, epsilon is what both cost at the same delta; else it is
         ``(2 epsilon, (1 + exp(epsilon)) delta)``. Nothing is claimed about hiding the number
-        of rows when it was treated as public.
+        of rows when it was treated as public, as it is when groups are blanked: another
+        group may have any number of them.
         """
         one_of("relation", relation, NEIGHBOURS)
         if relation == self.neighbours or relation == "zero-out":
             # privacy: a blank row is an admissible row and counts for nothing.
             return self.epsilon, self.delta
-        if relation == "add-remove":
+        if relation == "add-remove" or (self.unit == "group" and self.neighbours == "zero-out"):
             return None
         if self.delta == 0:
             return 2 * self.epsilon, 0.0
@@ -460,6 +461,8 @@ class Guarantee:
             )
             if relation == "add-remove":
                 said += ": the number of rows is treated as public" if claim is None else ""
+            elif claim is None and self.unit == "group":
+                said += ": how many rows each group has is treated as public"
             lines.append(f"  under {relation}: {said}")
         lines.extend(f"  proof: {words}" for words in in_words(self.theorem))
         lines.extend(f"  assumes: {assumption}" for assumption in self.assumptions)
