@@ -43,6 +43,15 @@ def neighbours_mean(neighbours: str, unit: str = "row") -> str:
     return (_GROUPS if unit == "group" else NEIGHBOURS)[neighbours]
 
 
+def unit_means(unit: str) -> str:
+    """Return what is protected, in words for readers: all rows of a group are a person's.
+
+    >>> unit_means("row"), unit_means("group")
+    ('row', 'person (all rows of one group)')
+    """
+    return "person (all rows of one group)" if unit == "group" else unit
+
+
 def rows_apart(neighbours: str) -> int:
     """Return how many rows' parts a sum over all rows can move by.
 

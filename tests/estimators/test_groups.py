@@ -70,7 +70,7 @@ def test_everything_says_what_is_protected(rule: str, neighbours: str, tmp_path:
     assert fitted.guarantee_.unit == "group"
     assert "per group" in str(fitted.guarantee_)
     assert "per group" in str(fitted.plan(2, 200))
-    assert "per group" in card_text(fitted)
+    assert "per person (all rows of one group)" in " ".join(card_text(fitted).split())
     fitted.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert again.guarantee_ == fitted.guarantee_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 import discreet
@@ -23,7 +25,8 @@ from discreet import (
     PrivateStreamClassifier,
     PrivateStreamRegressor,
 )
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import DiscreetError, InvalidParameter, Uncounted
+from discreet.estimators import charging
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1, 2))
 RNG = np.random.default_rng(3)
@@ -87,6 +90,30 @@ def test_a_refit_leaves_nothing_of_the_earlier_model(kind: type) -> None:
     assert list(model.feature_names_in_) == ["a", "b"]
     fresh = made(kind).fit(X, Y)
     assert left(model.fit(X, Y)) == left(fresh)
+
+
+def said(call: Callable[[], Any]) -> int:
+    """Return how often a call warns that fits add up."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        call()
+    return sum(w.category is Uncounted for w in seen)
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_a_second_fit_and_model_selection_warn_once(
+    kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charging, "_said", set())
+    model = made(kind)
+    assert [said(lambda: model.fit(X, Y)) for _ in range(3)] == [0, 1, 0]
+    named = "max_epsilon" if kind is AccuracyFirst else "epsilon"
+    grid = {named: [400.0, 500.0]}
+    search = GridSearchCV(made(kind), grid, cv=2, scoring=lambda *rows: 0.0)
+    assert [said(lambda: search.fit(X, Y)) for _ in range(2)] == [1, 0]
+    monkeypatch.setattr(charging, "_said", set())
+    folds = {"cv": 2, "scoring": lambda *rows: 0.0}
+    assert [said(lambda: cross_val_score(made(kind), X, Y, **folds)) for _ in range(2)] == [1, 0]
 
 
 def test_a_refused_start_of_a_stream_can_be_repeated(tmp_path: Path) -> None:

@@ -55,9 +55,16 @@ def warn_caller(
 
 
 def charged(
-    estimator: Any, ledger: Ledger | None, guarantee: Guarantee, algorithm: str
+    estimator: Any,
+    ledger: Ledger | None,
+    guarantee: Guarantee,
+    algorithm: str,
+    model: str | None = None,
 ) -> AbstractContextManager[Reserved]:
-    """Return the block in which an estimator reads rows, charged to its ledger if it has one."""
+    """Return the block in which an estimator reads rows, charged to its ledger if it has one.
+
+    The entry names the estimator, or what it fits as ``model``.
+    """
     name = type(estimator).__name__
     # A fit inside another one is counted there.
     if ledger is None and guarantee.secure and not getattr(estimator, "_inner", False):
@@ -66,7 +73,7 @@ def charged(
             _say("search", _SEARCH.format(name))
         elif _FITS[estimator] == 2:
             warn_caller(_AGAIN.format(name), Uncounted)
-    return spending(ledger, guarantee, model=name, algorithm=algorithm)
+    return spending(ledger, guarantee, model=model or name, algorithm=algorithm)
 
 
 def warn_of_steps(estimator: Any) -> None:

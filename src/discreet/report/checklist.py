@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from discreet.bounds import unit_means
+
 MET, OPEN, YOURS = "met", "not covered", "yours to answer"
 
 SOURCE = "https://doi.org/10.6028/NIST.SP.800-226"
@@ -66,7 +68,8 @@ def checklist(card: Mapping[str, Any], *, evaluated: bool = False) -> list[Item]
         ),
         Item(
             "Parameters", "What is one unit of privacy?", MET if unit != "row" else YOURS,
-            f"One {unit}." if unit != "row" else "One row. If a person may have several rows, the "
+            f"One {unit_means(unit)}." if unit != "row"
+            else "One row. If a person may have several rows, the "
             "promise to the person is weaker: say how many, or declare groups.",
         ),
         Item(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.accounting import Guarantee
+from discreet.bounds import unit_means
 from discreet.errors import InvalidParameter
 from discreet.report.attack import detection_curve, detection_rate, surest
 from discreet.report.wording import columns, headline, paragraphs, warnings
@@ -38,7 +39,7 @@ def opening(card: Mapping[str, Any]) -> list[str]:
     shown = [
         ("epsilon", f"{epsilon:.4g}", when),
         ("delta", f"{delta:.3g}", "failure term" if delta else "pure: no failure term"),
-        ("protects one", promise["unit"], f"{promise['neighbours']} neighbours"),
+        ("protects one", unit_means(promise["unit"]), f"{promise['neighbours']} neighbours"),
         (f"odds on {what} grow", odds, "at most, by this release"),
     ]
     if reserved is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.accounting.theorems import in_words
-from discreet.bounds import neighbours_mean
+from discreet.bounds import neighbours_mean, unit_means
 from discreet.files.plain_text import printable
 
 _WIDTH, _NAMES = 88, 18
@@ -44,7 +44,7 @@ def render(card: Mapping[str, Any]) -> str:
 def headline(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the facts that open a card, as names and values."""
     promise, about = card["guarantee"], card.get("about", {})
-    scope = f"per {promise['unit']}, {promise['neighbours']} neighbours"
+    scope = f"per {unit_means(promise['unit'])}, {promise['neighbours']} neighbours"
     head = [("Name", about["name"])] if "name" in about else []
     if "model" in card:
         head.append(("Model", _title(card["model"])))

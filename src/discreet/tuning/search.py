@@ -16,13 +16,13 @@ from discreet.accounting import Budget, Guarantee, NegativeBinomialTries
 from discreet.checks import between, one_of, row_count, weight_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
 from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.charging import charged
 from discreet.estimators.claims import SEARCH
 from discreet.estimators.persistence import Seedless, whole
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import count_rows, encoded, part_of, split_rows
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, read
-from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness, exponential_mechanism, integers
 from discreet.problem import sealed
 from discreet.schema import Encoded
@@ -260,7 +260,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
         self._remark(plan)
         ledger = getattr(self.estimator, "ledger", None) if self.ledger is None else self.ledger
         name = type(self.estimator).__name__
-        with spending(ledger, guarantee, model=name, algorithm="search"):
+        with charged(self, ledger, guarantee, "search", model=name):
             best = self._search(plan, X, y, int(shape[0]), random)
         if best is None:
             raise NotCertified(
