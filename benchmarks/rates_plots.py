@@ -36,14 +36,14 @@ GUIDES = {
 @style()
 def draw(part: str, content: dict[str, Any], file: Path) -> None:
     """Draw the panels of one part side by side."""
-    figure = new_figure(4.2 * len(content), 4.0)
+    figure = new_figure(4.2 * len(content), 4.6)
     panels = figure.subplots(1, len(content), squeeze=False)[0]
     for axes, (title, series) in zip(panels, content.items(), strict=True):
         _panel(axes, series, GUIDES.get(title, []))
         below, names = LABELS[part]
         axes.set(xlabel=next(v for k, v in names.items() if title.startswith(k)))
         axes.set_title(title)
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=7, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     panels[0].set_ylabel(below)
     save(figure, file)
 
