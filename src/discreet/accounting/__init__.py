@@ -1,6 +1,7 @@
 """Privacy accounting: numbers only, no data and no randomness."""
 
 from discreet.accounting.best_of import BestOf, NegativeBinomialTries, PoissonTries
+from discreet.accounting.budget import Budget
 from discreet.accounting.conversions import rdp_delta, zcdp_delta, zcdp_epsilon, zcdp_rho
 from discreet.accounting.events import (
     EVENTS,
@@ -30,7 +31,7 @@ from discreet.accounting.gaussian_profile import (
     gaussian_delta,
     gaussian_multiplier,
 )
-from discreet.accounting.guarantee import INSECURE, Budget, Guarantee
+from discreet.accounting.guarantee import INSECURE, Guarantee
 from discreet.accounting.objective_noise import (
     MODES,
     Mode,

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.accounting.guarantee import LEAST_DELTA
+from discreet.accounting.budget import LEAST_DELTA
 from discreet.accounting.theorems import theorems
 from discreet.algorithms.gradient import NoisyGradient
 from discreet.algorithms.perturbation import ObjectivePerturbation, OutputPerturbation

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting import Composed, Event, Guarantee
-from discreet.accounting.guarantee import remarks
+from discreet.accounting.budget import remarks
 from discreet.accounting.theorems import proofs
 from discreet.bounds import NEIGHBOURS, neighbours_mean
 from discreet.errors import InvalidParameter
