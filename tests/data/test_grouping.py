@@ -12,11 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.data import ArraySource, Grouping, Rows, capped_source
+from discreet.data import GROUP_RULES, ArraySource, Grouping, Rows, capped_source
 from discreet.data.clipped_sums import ClippedSums
 from discreet.data.identifiers import group_codes
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.losses import Squared
+from discreet.mechanisms.group_sums import GroupSums
 from discreet.noise import Seeded
 
 RELATIONS = {"zero-out": 1, "add-remove": 1, "replace-one": 2}
@@ -104,11 +105,14 @@ def clipped_sum(points: list[tuple[int, int]], k: int, rule: str) -> np.ndarray:
     codes = np.zeros(len(X), np.int64)
     share = Grouping(k, rule).shares(codes, Seeded(1))  # type: ignore[arg-type]
     rows = Rows(X, np.full(len(X), -5.0)).shared(share, codes)
-    with ClippedSums(rows, Squared(), shifting=True) as sums:
+    made = ClippedSums(rows, Squared(), shifting=True)
+    if rule == "clip":
+        made = GroupSums(rows, Squared(), k)
+    with made as sums:
         return sums.full(np.zeros(2), 1.0)
 
 
-@pytest.mark.parametrize("rule", ["weight", "sample"])
+@pytest.mark.parametrize("rule", GROUP_RULES)
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_sum_of_a_group_moves_by_k_rows_and_attains_it(k: int, rule: str) -> None:
     lattice = [p for p in product((-1, 0, 1), repeat=2) if p != (0, 0)]

@@ -12,12 +12,10 @@ import pytest
 from discreet import Bounds, Ledger, PrivateMedian, PrivateQuantile, Schema, load
 from discreet.algorithms.sampling.laws import (
     PiecewiseLinear,
-    draw_quantile,
     quantile_scale,
     rank_scale,
 )
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.noise import Seeded
 
 SIZE = 5
 VALUES = np.arange(1000.0)[:, None] / 100
@@ -74,24 +72,6 @@ def test_the_scale_of_one_row_is_too_large_for_a_group(neighbours: str) -> None:
     apart = float(np.ptp(found[0] - found[1]))
     assert 0.99 <= apart * scale <= 1.0
     assert apart * rank_scale(0.5, 1.0, neighbours, n) > 1.9
-
-
-@pytest.mark.parametrize("score", ["ranks", "pinball"])
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
-def test_how_many_rows_groups_have_sets_neither_lattice_nor_scale(
-    monkeypatch: pytest.MonkeyPatch, neighbours: str, score: str
-) -> None:
-    seen, real = [], getattr(PiecewiseLinear, score)
-
-    def noted(index: np.ndarray, **given: Any) -> PiecewiseLinear:
-        seen.append((given["size"], given["scale"]))
-        return real(index, **given)
-
-    monkeypatch.setattr(PiecewiseLinear, score, noted)
-    for n in (5, 600):
-        values = np.arange(float(n))
-        draw_quantile(values, 0.5, (0.0, 10.0), 1.0, neighbours, Seeded(0), score, 2)
-    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])

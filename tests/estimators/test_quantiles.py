@@ -264,9 +264,12 @@ def test_the_scale_pays_for_scores_that_are_rounded(neighbours: str, one: float)
     assert scale * size * (Fraction(one) + 4 * rows * Fraction(1, 2**48)) <= 1
 
 
+@pytest.mark.parametrize(
+    ("neighbours", "per_unit"), [("add-remove", None), ("add-remove", 2), ("replace-one", 2)]
+)
 @pytest.mark.parametrize("score", ["ranks", "pinball"])
 def test_a_secret_number_of_rows_sets_neither_lattice_nor_scale(
-    monkeypatch: pytest.MonkeyPatch, score: str
+    monkeypatch: pytest.MonkeyPatch, score: str, neighbours: str, per_unit: int | None
 ) -> None:
     seen, real = [], getattr(PiecewiseLinear, score)
 
@@ -276,7 +279,8 @@ def test_a_secret_number_of_rows_sets_neither_lattice_nor_scale(
 
     monkeypatch.setattr(PiecewiseLinear, score, noted)
     for n in (5, 600):
-        draw_quantile(np.arange(float(n)), 0.5, (0.0, 10.0), 1.0, "add-remove", Seeded(0), score)
+        values = np.arange(float(n))
+        draw_quantile(values, 0.5, (0.0, 10.0), 1.0, neighbours, Seeded(0), score, per_unit)
     assert seen[0] == seen[1]
 
 
