@@ -67,6 +67,7 @@ def test_a_law_that_composes_worse_is_given_less() -> None:
     class Costly:
         def __init__(self, part: Budget) -> None:
             plan = each(part)
+            self.problem = plan.problem  # type: ignore[attr-defined]
             event = Gaussian(0.75 * plan.guarantee.event.multiplier)  # type: ignore[attr-defined]
             self.guarantee = replace(plan.guarantee, event=event)  # type: ignore[attr-defined]
 

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from distributed import Client, LocalCluster
 
 from discreet import Bounds, PrivateRidge
 from discreet.data import ArraySource
@@ -33,6 +32,8 @@ def summed(plan, k, marks):
 
 
 def main():
+    from distributed import Client, LocalCluster  # an extra
+
     bounds = Bounds(features=(-1, 1), label=(-1, 1))
     plan = PrivateRidge(bounds=bounds, algorithm="sufficient-statistics").plan(3, ROWS)
     with (
