@@ -28,7 +28,7 @@ def test_a_fit_protects_people_and_a_column_of_the_schema_says_the_same(visits, 
     first, second = (load(folder / f"{name}.json") for name in ("people", "again"))
     assert (first.coef_ == second.coef_).all()
     code, out, _ = run("card people.json")
-    assert "per group" in out
+    assert "per person (all rows of one group)" in out
 
 
 def test_a_column_without_a_number_of_rows_is_refused(visits, run):
