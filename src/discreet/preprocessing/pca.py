@@ -57,7 +57,7 @@ class PrivatePCA(
         noise (at least one), or None for all.
     epsilon, delta
         Privacy budget of one fit; ``delta=0`` asks for pure epsilon-privacy. As a step
-        before a model, a quarter of the budget has served well.
+        before a model, give it the smaller part of the budget.
     bounds
         Declared :class:`~discreet.Bounds` with ``row_norm``, ``features`` or both. Rows are
         clipped to them, new rows too. With ``features`` components are those of columns
