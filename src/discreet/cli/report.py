@@ -32,7 +32,7 @@ def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "report",
         help="write one page about a model, for a committee",
-        description="Write a report on a model file: promise, coefficients, evaluation, account, "
+        description="Write a report on a model file: guarantee, coefficients, evaluation, account, "
         "proofs and open questions on one HTML page.",
         epilog=_EPILOG,
     )

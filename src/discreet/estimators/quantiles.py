@@ -90,7 +90,7 @@ class Quantiles(FittedQuantiles, Grouped):
         share = budget.epsilon / draws
         random = as_randomness(self.random_state)
         events = (BoundedRange(share),) * draws
-        promise = Guarantee(
+        claim = Guarantee(
             epsilon=self.epsilon,
             delta=0.0,
             neighbours=self.neighbours,
@@ -100,7 +100,7 @@ class Quantiles(FittedQuantiles, Grouped):
             secure=random.secure,
             unit="row" if many is None else "group",
         )
-        with charged(self, self.ledger, promise, "exponential-sampling"):
+        with charged(self, self.ledger, claim, "exponential-sampling"):
             if grouping is not None and codes is not None:
                 # privacy: rows that were not drawn count for nothing, and stay in their places.
                 X = np.where((grouping.shares(codes, random) > 0.0)[:, None], X, np.nan)
@@ -124,7 +124,7 @@ class Quantiles(FittedQuantiles, Grouped):
         drawn[np.argsort(quantiles)] = np.sort(drawn, axis=0)
         self.quantiles_ = drawn if np.ndim(self.quantile) else drawn[0]
         self.algorithm_ = "exponential-sampling"
-        self.guarantee_ = promise
+        self.guarantee_ = claim
         return self
 
     def _grouping(self) -> Grouping | None:

@@ -57,7 +57,7 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
     what bounds the influence of one row without bounding the weights. With
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
-    noise on second moments promises the smaller error. Below 1,000 rows per unit of
+    noise on second moments has the smaller error bound. Below 1,000 rows per unit of
     noise it takes noisy gradient steps. Several labels for each row, an array ``y`` of two
     dimensions, are fitted by noisy second moments at once; all of them lie in
     ``bounds.label``.

@@ -21,7 +21,7 @@ from discreet.algorithms import FrankWolfe, SupportSelection
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
 from discreet.defaults import Asked, recommend
-from discreet.estimators.base import promising_little
+from discreet.estimators.base import with_poor_scores
 from discreet.estimators.charging import warn_caller
 from discreet.estimators.linear import (
     ClassWeights,
@@ -51,7 +51,7 @@ class NoStableSupport(UserWarning):
 class SparseModel(LinearModel):
     """Common ground of sparse models; not used directly."""
 
-    _drowns = False  # noise grows with the logarithm of the number of features
+    _warns_of_noise = False  # noise grows with the logarithm of the number of features
 
     def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:
         declared = replace(bounds, features=DEFAULT_FEATURE)
@@ -66,7 +66,7 @@ class SparseModel(LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         # A few hundred rows, as in scikit-learn's own checks, are too few to choose features by.
-        return promising_little(super().__sklearn_tags__())
+        return with_poor_scores(super().__sklearn_tags__())
 
     def sparsify(self) -> Self:
         """Store ``coef_`` as a sparse matrix; predictions stay the same."""

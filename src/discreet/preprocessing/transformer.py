@@ -23,7 +23,7 @@ from discreet.estimators.reading import read_rows
 from discreet.estimators.tabular import allows_blank
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import sealed
+from discreet.problem import with_randomness
 
 PARAMETERS = f"""
     neighbours
@@ -41,7 +41,7 @@ class TransformerPlan:
     facts
         Public numbers of the fit.
     guarantee
-        What it promises.
+        What it guarantees.
     mechanism
         What will be run.
     """
@@ -107,7 +107,7 @@ class PrivateTransformer(Learned, TransformerMixin, Seedless):  # type: ignore[m
             TooFewRows,
         )
 
-    def _promise(self, event: Event, theorem: str) -> Guarantee:
+    def _claim(self, event: Event, theorem: str) -> Guarantee:
         budget = self._budget()
         return Guarantee(
             epsilon=budget.epsilon,
@@ -120,7 +120,7 @@ class PrivateTransformer(Learned, TransformerMixin, Seedless):  # type: ignore[m
 
     def _random(self, guarantee: Guarantee) -> tuple[Randomness, Guarantee]:
         random = as_randomness(self.random_state)
-        return random, sealed(guarantee, random)
+        return random, with_randomness(guarantee, random)
 
     def _numbers(self, X: Any, *, reset: bool) -> Array:
         """Return rows of numbers; NaN where one may be missing."""
