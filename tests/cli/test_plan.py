@@ -185,7 +185,7 @@ def test_nothing_is_printed_before_a_failure(run, monkeypatch):
     def broken(*args):
         raise Incompatible("late")
 
-    monkeypatch.setattr("discreet.cli.cautions.cautions", broken)
+    monkeypatch.setattr("discreet.cli.shared.cautions.cautions", broken)
     code, out, err = run(f"{PLAN} --algorithm objective-perturbation")
     assert (code, out) == (1, "")
     assert "late" in err

@@ -30,7 +30,7 @@ from discreet.errors import (
     InvalidParameter,
     NotCertified,
 )
-from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.shared.base import UndeclaredBounds
 
 N = 20_000
 RNG = np.random.default_rng(0)

@@ -31,9 +31,15 @@ from discreet.accounting import epsilon_at
 from discreet.algorithms import ALGORITHMS
 from discreet.algorithms.stream.ftrl import ONE_PASS
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.base import UndeclaredBounds
-from discreet.estimators.claims import LABELS_PUBLIC
-from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _plain, part_of_a_file
+from discreet.estimators.shared.base import UndeclaredBounds
+from discreet.estimators.shared.claims import LABELS_PUBLIC
+from discreet.estimators.shared.persistence import (
+    DAMAGED,
+    Portable,
+    _parameter,
+    _plain,
+    part_of_a_file,
+)
 from discreet.files.checksums import with_checksum
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS
@@ -354,7 +360,7 @@ def test_numbers_that_are_not_finite_are_no_numbers(number: str, tmp_path: Path)
 
 def test_a_file_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.json"
-    monkeypatch.setattr("discreet.estimators.persistence.MOST_BYTES", 1000)
+    monkeypatch.setattr("discreet.estimators.shared.persistence.MOST_BYTES", 1000)
     with path.open("wb") as file:
         file.truncate(2000)
     with pytest.raises(InvalidData, match="larger than"):

@@ -26,9 +26,9 @@ from discreet.algorithms.stream.learner import StreamLearner
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
-from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal
-from discreet.estimators.persistence import load
+from discreet.estimators.shared.base import UndeclaredBounds
+from discreet.estimators.shared.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
 from discreet.files.checksums import with_checksum
 from discreet.noise import Seeded

@@ -23,7 +23,7 @@ from discreet.auditing.statistic import released
 from discreet.bounds import NEIGHBOURS
 from discreet.data import Bounding, Rows
 from discreet.errors import DiscreetError
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.shared.base import PrivateEstimator
 from discreet.noise import Seeded
 from discreet.problem import Plan
 

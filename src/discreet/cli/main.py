@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
         summary,
         tune,
     )
-    from discreet.cli.parser import Parser
+    from discreet.cli.shared.parser import Parser
 
     found = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     found.add_argument("--version", action="version", version=f"discreet {__version__}")
@@ -136,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
-    from discreet.cli.run_file import expanded
+    from discreet.cli.shared.run_file import expanded
 
     given = expanded(sys.argv[1:] if argv is None else list(argv))
     parser().parse_args(given, arguments)

@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
-from discreet.cli.files import check_outputs, read_schema, say, tell
-from discreet.cli.models import MODELS, build, predicts_classes
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
+from discreet.cli.shared.files import check_outputs, read_schema, say, tell
+from discreet.cli.shared.models import MODELS, build, predicts_classes
+from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -107,7 +107,7 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
     from discreet import Budget
-    from discreet.cli.cautions import cautions
+    from discreet.cli.shared.cautions import cautions
     from discreet.problem.one_against_rest import OneAgainstRest
 
     budget = Budget(args.epsilon, args.delta)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.card import add_sources, sources
-from discreet.cli.files import add_force, check_outputs, read_model, say
+from discreet.cli.shared.files import add_force, check_outputs, read_model, say
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 

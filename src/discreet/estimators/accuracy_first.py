@@ -18,13 +18,13 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import between, positive, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
-from discreet.estimators.base import assuming, warn_of_classes
-from discreet.estimators.charging import charged
-from discreet.estimators.claims import ACCURACY_FIRST, LABELS_PUBLIC
-from discreet.estimators.classes import check_two, read_classes
-from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.persistence import Seedless, whole
+from discreet.estimators.shared.base import assuming, warn_of_classes
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
+from discreet.estimators.shared.classes import check_two, read_classes
+from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.persistence import Seedless, whole
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, with_randomness

@@ -17,10 +17,10 @@ from discreet.checks import nonnegative, positive, truth
 from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
-from discreet.estimators.base import PrivateEstimator, assuming, with_poor_scores
-from discreet.estimators.classes import check_class_weight, read_classes, row_weights
-from discreet.estimators.persistence import whole
-from discreet.estimators.streamed import source_of
+from discreet.estimators.shared.base import PrivateEstimator, assuming, with_poor_scores
+from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
@@ -94,7 +94,7 @@ class LinearModel(PrivateEstimator):
         counts that exceed a limit. Where there is a schema it takes encoded rows. The
         guarantee holds for it, but stays here.
         """
-        from discreet.estimators.plain import plain_model
+        from discreet.estimators.shared.plain import plain_model
 
         return plain_model(self)
 

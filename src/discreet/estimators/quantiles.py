@@ -27,18 +27,18 @@ from discreet.checks import between, one_of
 from discreet.data import Grouping, Source
 from discreet.data.identifiers import group_codes
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.estimators.base import (
+from discreet.estimators.shared.base import (
     DEFAULT_LABEL,
     UndeclaredBounds,
     warn_of_budget,
 )
-from discreet.estimators.charging import charged, warn_caller
-from discreet.estimators.claims import SCHEMA_PUBLIC
-from discreet.estimators.grouped import Grouped
-from discreet.estimators.parameters import LEDGER
-from discreet.estimators.persistence import whole
-from discreet.estimators.reading import read_rows
-from discreet.estimators.streamed import Streamed, source_of, streamed
+from discreet.estimators.shared.charging import charged, warn_caller
+from discreet.estimators.shared.claims import SCHEMA_PUBLIC
+from discreet.estimators.shared.grouped import Grouped
+from discreet.estimators.shared.parameters import LEDGER
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.reading import read_rows
+from discreet.estimators.shared.streamed import Streamed, source_of, streamed
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED

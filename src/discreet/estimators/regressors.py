@@ -18,10 +18,17 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive
 from discreet.defaults import residual_clip
 from discreet.errors import InvalidParameter, MissingBound
-from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateRegressor, RidgePenalty
-from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.several_outputs import SeveralOutputs
+from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
+from discreet.estimators.shared.parameters import (
+    ALGORITHM,
+    COMMON,
+    FITTED,
+    GUESS,
+    INTERCEPT,
+    PENALTIES,
+)
 from discreet.losses import Clipped, Huber, Loss, Poisson, Squared
 from discreet.problem import Problem
 from discreet.regularizers import ElasticNet, Regularizer

@@ -21,17 +21,17 @@ from discreet.algorithms import FrankWolfe, SupportSelection
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
 from discreet.defaults import Asked, recommend
-from discreet.estimators.base import with_poor_scores
-from discreet.estimators.charging import warn_caller
 from discreet.estimators.linear import (
     ClassWeights,
     LinearModel,
     PrivateRegressor,
     RidgePenalty,
 )
-from discreet.estimators.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
-from discreet.estimators.persistence import whole
-from discreet.estimators.probabilities import separate_probabilities
+from discreet.estimators.shared.base import with_poor_scores
+from discreet.estimators.shared.charging import warn_caller
+from discreet.estimators.shared.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.problem import Plan, Problem
 from discreet.sets import AllSpace, ConvexSet, L1Ball

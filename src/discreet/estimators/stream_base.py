@@ -30,11 +30,11 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.base import assuming, with_poor_scores
-from discreet.estimators.charging import charged
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.persistence import Portable
+from discreet.estimators.shared.base import assuming, with_poor_scores
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import Portable
 from discreet.files.checksums import with_checksum
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, with_randomness

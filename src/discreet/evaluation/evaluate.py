@@ -15,8 +15,8 @@ from discreet.data import Grouping
 from discreet.data.identifiers import group_codes
 from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.estimators.base import warn_of_budget
-from discreet.estimators.tabular import Tabular
+from discreet.estimators.shared.base import warn_of_budget
+from discreet.estimators.shared.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, parts_of, read

@@ -14,9 +14,9 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import integer, truth, weight_count
 from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
-from discreet.estimators.base import assuming
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
+from discreet.estimators.shared.base import assuming
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
 from discreet.losses import Squared
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.problem import Problem

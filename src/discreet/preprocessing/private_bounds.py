@@ -9,9 +9,9 @@ from sklearn.base import OneToOneFeatureMixin
 
 from discreet.bounds import Array, Bounds
 from discreet.checks import truth, weight_count
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
-from discreet.estimators.tabular import allows_blank
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.preprocessing.transformer import (
     PARAMETERS,

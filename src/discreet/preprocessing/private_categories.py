@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.bounds import Array, Bounds
 from discreet.checks import weight_count
 from discreet.errors import InvalidData
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
 from discreet.mechanisms.learned_columns import LearnedColumns
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.schema import Categories

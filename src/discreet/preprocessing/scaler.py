@@ -12,9 +12,9 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import moderate, weight_count
 from discreet.data import within
 from discreet.errors import MissingBound
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
-from discreet.estimators.tabular import allows_blank
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.column_moments import ColumnMoments
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 

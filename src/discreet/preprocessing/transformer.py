@@ -14,13 +14,13 @@ from discreet.accounting import Budget, Event, Guarantee
 from discreet.bounds import Array, Neighbours
 from discreet.checks import row_count
 from discreet.errors import InvalidParameter, MissingBound, TooFewRows
-from discreet.estimators.base import warn_of_budget
-from discreet.estimators.charging import warn_caller
-from discreet.estimators.claims import ALWAYS_ASSUMED
-from discreet.estimators.parameters import LEDGER, RANDOM
-from discreet.estimators.persistence import Seedless
-from discreet.estimators.reading import read_rows
-from discreet.estimators.tabular import allows_blank
+from discreet.estimators.shared.base import warn_of_budget
+from discreet.estimators.shared.charging import warn_caller
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED
+from discreet.estimators.shared.parameters import LEDGER, RANDOM
+from discreet.estimators.shared.persistence import Seedless
+from discreet.estimators.shared.reading import read_rows
+from discreet.estimators.shared.tabular import allows_blank
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import with_randomness

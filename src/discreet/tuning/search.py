@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee, NegativeBinomialTries
 from discreet.checks import between, one_of, row_count, weight_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
-from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.charging import charged
-from discreet.estimators.claims import SEARCH
-from discreet.estimators.persistence import Seedless, whole
+from discreet.estimators.shared.base import PrivateEstimator
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.claims import SEARCH
+from discreet.estimators.shared.persistence import Seedless, whole
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import count_rows, encoded, part_of, split_rows
 from discreet.evaluation.result import Evaluation

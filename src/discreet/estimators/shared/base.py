@@ -21,13 +21,13 @@ from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_c
 from discreet.data import Source
 from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
-from discreet.estimators.charging import charged, scored, warn_caller
-from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
-from discreet.estimators.grouped import Grouped
-from discreet.estimators.learning import LearnedFirst, learns
-from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
-from discreet.estimators.streamed import streamed
-from discreet.estimators.tabular import allows_blank, put_back, set_aside
+from discreet.estimators.shared.charging import charged, scored, warn_caller
+from discreet.estimators.shared.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
+from discreet.estimators.shared.grouped import Grouped
+from discreet.estimators.shared.learning import LearnedFirst, learns
+from discreet.estimators.shared.reading import UNLIKE, check_scored, read_rows, read_weights
+from discreet.estimators.shared.streamed import streamed
+from discreet.estimators.shared.tabular import allows_blank, put_back, set_aside
 from discreet.ledger import Ledger
 from discreet.noise import as_randomness
 from discreet.problem import Plan, Problem, Release, rows_remark, with_randomness

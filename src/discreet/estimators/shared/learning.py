@@ -20,9 +20,9 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import between
 from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, NotCertified
-from discreet.estimators.charging import charged
-from discreet.estimators.claims import ALWAYS_ASSUMED, LABELS_PUBLIC
-from discreet.estimators.reading import read_rows
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED, LABELS_PUBLIC
+from discreet.estimators.shared.reading import read_rows
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import with_randomness

@@ -30,9 +30,9 @@ from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
 from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.charging import warn_of_steps
-from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
-from discreet.estimators.parameters import Configured
+from discreet.estimators.shared.charging import warn_of_steps
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED, check_claim
+from discreet.estimators.shared.parameters import Configured
 from discreet.files.checksums import checksum_holds, parse, with_checksum
 from discreet.files.writing import write_text
 from discreet.inference import INTERVALS
