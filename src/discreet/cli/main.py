@@ -18,8 +18,8 @@ _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy 
 _EPILOG = """\
 a first session:
   discreet demo --out demo
-  discreet schema draft data.csv --out schema.toml
-  discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
+  discreet example
+  discreet plan --schema schema.toml --target income --rows 5000 --epsilon 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
   discreet report model.json --out report.html
@@ -99,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         card,
         demo,
         evaluate,
+        example,
         fit,
         ledger,
         listing,
@@ -116,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = found.add_subparsers(dest="verb", metavar="verb", required=True)
     modules = (
         demo,
+        example,
         listing,
         schema,
         plan,
