@@ -32,7 +32,16 @@ FINE = 128
 """Rows in the small sums of a certificate: few, so that rounding stays small."""
 
 SHARD = 2**20
-"""Rows in a shard, whose sum one machine computes; a public number that nothing depends on."""
+"""Rows in a shard, whose sums one machine computes."""
+
+
+def shard_rows() -> int:
+    """Return the rows of a shard, a public number.
+
+    >>> shard_rows()
+    1048576
+    """
+    return SHARD
 
 
 def block_rows(dimension: int, *, sparse: bool = False) -> int:

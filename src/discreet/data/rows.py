@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
-from discreet.data.blocks import SHARD, Total, block_rows, cut, fine_rows, in_order, slices
+from discreet.data.blocks import Total, block_rows, cut, fine_rows, in_order, shard_rows, slices
 from discreet.data.identifiers import Codes
 from discreet.data.norms import norms_of, outwards, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
@@ -65,13 +65,13 @@ class Rows:
         norms: Array | None = None,
         share: Array | None = None,
         groups: Codes | None = None,
-        shard: int = SHARD,
+        shard: int | None = None,
     ) -> None:
         self.X = X
         self.y = y
         self.weight = np.ones(X.shape[0]) if weight is None else weight
         self.norms = _norms(X) if norms is None else norms
-        self.share, self.groups, self.shard = share, groups, shard
+        self.share, self.groups, self.shard = share, groups, shard or shard_rows()
         self.sparse = bool(sp.issparse(X))
         self.resident = Resident(X, y, self.weight, self.norms)
         self._block = block_rows(self.dimension, sparse=self.sparse)
@@ -120,7 +120,7 @@ class Rows:
         share = None if self.share is None else self.share[index]
         groups = None if self.groups is None else self.groups[index]
         step = index.step if isinstance(index, slice) and index.start is None else None
-        shard = self.shard // step if step and self.shard % step == 0 else SHARD
+        shard = self.shard // step if step and self.shard % step == 0 else None
         given = self.y[index], self.weight[index], self.norms[index]
         return Rows(X, *given, share, groups, shard)
 
