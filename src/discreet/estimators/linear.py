@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -158,8 +160,8 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _labels = "classes"
     _multinomial: ClassVar[bool] = False
 
-    def _row_weights(self, index: Any) -> Array | None:
-        """Return what rows weigh, by the numbers of their classes; None if all weigh 1."""
+    def _weigh(self) -> Callable[[Any], Any] | None:
+        """Return what tells the weights of rows by the numbers of their classes; None for 1."""
         return None
 
     @whole
@@ -192,7 +194,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
         encoded = replace(bounds, classes=tuple(range(n_classes)))
-        source = belonging(source_of(X, index, self._row_weights), groups)
+        source = belonging(source_of(X, index, self._weigh()), groups)
         problem = self._problem(encoded, X.shape[1], self._counted(source))
         plan = self._planned(assuming(problem, *assumptions), fits)
         release = self._run(plan, source)
@@ -232,8 +234,9 @@ class ClassWeights(PrivateClassifier):
         check_class_weight(self.class_weight)
         return super()._problem(bounds, n_features, n_rows)
 
-    def _row_weights(self, index: Any) -> Array | None:
-        return row_weights(self.class_weight, self.classes_, index)
+    def _weigh(self) -> Callable[[Any], Any] | None:
+        # privacy: workers of a cluster get a copy, so nothing of the estimator may hang on it.
+        return partial(row_weights, self.class_weight, self.classes_)
 
 
 class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]

@@ -7,8 +7,9 @@ one sort.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -177,7 +178,9 @@ class Quantiles(FittedQuantiles, Grouped):
             for quantile in quantiles
             for j, limits in enumerate(ranges)
         ]
-        points = draw_ranks(lambda: (_blanked(raw.X) for raw in source.blocks()), asked, random)
+        cluster = getattr(source, "cluster", None)
+        each = None if cluster is None else lambda work: cluster.each(partial(_read, work))
+        points = draw_ranks(lambda: _whole_rows(source), asked, random, each)
         part = np.array([p / (a.size - 1) for p, a in zip(points, asked, strict=True)])
         low, high = np.array(ranges).T
         return np.asarray(low + (high - low) * part.reshape(len(quantiles), len(ranges)))
@@ -216,6 +219,14 @@ class Quantiles(FittedQuantiles, Grouped):
     def quantile(self) -> Any:
         """Which quantile, or which ones."""
         raise NotImplementedError
+
+
+def _whole_rows(source: Source) -> Iterator[Array]:
+    return (_blanked(raw.X) for raw in source.blocks())
+
+
+def _read(work: Callable[[Iterator[Array]], Any], source: Source) -> Any:
+    return work(_whole_rows(source))
 
 
 def _blanked(X: Array) -> Array:

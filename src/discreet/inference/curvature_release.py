@@ -114,7 +114,7 @@ class CurvaturePlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> InferredRelease:
         """Fit, then release the Hessian at the weights."""
         weights = self.fit.run(source, random).weights
-        rows = self.problem.bound(source)
+        rows = self.problem.bound(source, afar=True)
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(self.problem.loss, weights, shifting=self.shifting)
         noisy = self.hessian.add(exact, random)  # privacy: the only exit of data here

@@ -59,16 +59,13 @@ class Objective:
 
         The ball holds ``w`` and everything a rounding error away from it.
         """
-        norms = self.rows.norms
-        reach = 1.01 * float(norms.max(initial=0.0)) * norm(w)
+        reach = 1.01 * self.rows.longest * norm(w)
         bend = self.loss.regularity(label=math.inf, reach=reach).smoothness
         return 1.01 * bend * self.rows.inertia() + self.strength
 
     def sample(self, stride: int) -> Objective:
         """Return an estimate of this objective from every ``stride``-th row."""
-        rows = self.rows.take(slice(None, None, stride))
-        rows.weight = rows.weight * stride
-        return replace(self, rows=rows)
+        return replace(self, rows=self.rows.sampled(stride))
 
 
 def norm(w: Array) -> float:

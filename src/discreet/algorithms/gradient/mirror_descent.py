@@ -40,7 +40,7 @@ from discreet.algorithms.gradient.step_rules import affordable
 from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.data import Source
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.spread import sums_of
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -322,7 +322,7 @@ class MirrorDescentPlan(CalibratedPlan):
         dual, total = np.zeros(problem.shape), np.zeros(problem.shape)
         drawn = self.noise.stream(problem.shape, random)
         rows, shifting = problem.bound(source, narrow=True), problem.size_is_declared
-        with ClippedSums(rows, problem.loss, shifting=shifting) as sums:
+        with sums_of(rows, problem.loss, shifting=shifting) as sums:
             for _ in range(self.steps):
                 w = self.geometry.point(dual)
                 dual = dual - size * self.noise.cover(sums.full(w, clip), next(drawn))

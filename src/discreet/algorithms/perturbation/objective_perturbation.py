@@ -401,7 +401,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         if self.correction is None:
             weights = self.weights(self.problem.bound(source, reread=True), random)
         else:
-            rows = self.problem.bound(source)
+            rows = self.problem.bound(source, afar=True)
             weights = self.correction.fitted(rows, self.weights(rows, random), random)
         return Release(weights, with_randomness(self.guarantee, random))
 

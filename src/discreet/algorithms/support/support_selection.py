@@ -28,7 +28,7 @@ from discreet.algorithms.support.votes import Stability, Votes
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.noise import Randomness
 from discreet.problem import (
     Algorithm,

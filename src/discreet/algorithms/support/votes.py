@@ -26,7 +26,7 @@ from discreet.data import Rows
 from discreet.data.identifiers import Codes
 from discreet.errors import Incompatible
 from discreet.mechanisms.bounded_range import per_round
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.noise import Gaussian, Grid, Laplace, Randomness, integers, permutation, release, top
 
 VOTE_GRID = 2.0**-24
