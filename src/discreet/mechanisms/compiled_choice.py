@@ -7,7 +7,7 @@ results are the same bits with and without.
 from __future__ import annotations
 
 from functools import cache
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,24 @@ from discreet.mechanisms.signed_choice import SORTED, Classes, level_of, propose
 def compiled_choice() -> SimpleNamespace | None:
     """Return compiled loops, or None without numba."""
     try:
-        from numba import njit
-        from numba.extending import register_jitable
+        sort = compiled(rearrange)
     except ImportError:
         return None
-    for part in (level_of, shift, rearrange, relevel_loop):
-        register_jitable(part)
-    return SimpleNamespace(propose=njit(propose), arrange=njit(rearrange))
+    return SimpleNamespace(
+        propose=compiled(propose),
+        arrange=sort,
+        level_of=compiled(level_of),
+        relevel_loop=compiled(relevel_loop, rearrange=sort, shift=compiled(shift)),
+    )
+
+
+def compiled(function: Any, **parts: Any) -> Any:
+    """Return a function compiled in strict arithmetic, in which names stand for these parts."""
+    from numba import njit
+
+    scope = function.__globals__ | parts
+    own = FunctionType(function.__code__, scope, function.__name__)
+    return njit(fastmath=False, error_model="numpy")(own)
 
 
 def relevel_loop(index: Any, levels: Any, count: int, classes: Classes) -> None:

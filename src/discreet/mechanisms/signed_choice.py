@@ -91,19 +91,21 @@ def shift(j: int, level: int, classes: Classes) -> None:
     while now < level:
         # It changes places with the first of its class, which then ends the class above.
         border = above[now]
-        other = order[border]
-        order[at] = other
-        place[other] = at
-        at = border
+        if border != at:
+            other = order[border]
+            order[at] = other
+            place[other] = at
+            at = border
         above[now] = border + 1
         now += 1
     while now > level:
         now -= 1
         border = above[now] - 1
-        other = order[border]
-        order[at] = other
-        place[other] = at
-        at = border
+        if border != at:
+            other = order[border]
+            order[at] = other
+            place[other] = at
+            at = border
         above[now] = border
     order[at] = j
     place[j] = at
