@@ -34,7 +34,14 @@ from discreet.errors import MissingBound
 from discreet.mechanisms.bounded_range import per_round, rho_of
 from discreet.mechanisms.signed_choice import MOST_CLASSES, classes_of
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    guarantee_for,
+    with_randomness,
+)
 from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 MOST_ROUNDING = 2.0**-6
@@ -181,7 +188,7 @@ class FrankWolfePlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         cost = self._calibrated[1]
-        return promise(self, cost, "frank-wolfe/polytope", *assumptions(self.problem))
+        return guarantee_for(self, cost, "frank-wolfe/polytope", *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:
@@ -214,8 +221,8 @@ class FrankWolfePlan(CalibratedPlan):
         if kernel is None:
             weights = iterate(np.zeros(problem.shape), self.steps, vertex)
         else:
-            weights = self._walk(kernel, random)
-        return Release(weights, sealed(self.guarantee, random))
+            weights = self._take_steps(kernel, random)
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def _kernel(self, rows: Rows) -> Steps | None:
         if not rows.sparse or self.fast is None:
@@ -237,7 +244,7 @@ class FrankWolfePlan(CalibratedPlan):
             compiled=compiled,
         )
 
-    def _walk(self, kernel: Steps, random: Randomness) -> Array:
+    def _take_steps(self, kernel: Steps, random: Randomness) -> Array:
         """Run a fast kernel; only the coordinates it visits are ever written."""
         place: dict[int, int] = {}
         visited = np.zeros(self.steps)

@@ -222,9 +222,9 @@ class Stability(Votes):
 
     def select(self, rows: Rows, random: Randomness) -> Index | None:
         """Return the agreed support, or None."""
-        return self.settle(self.votes(rows, random), random)
+        return self.decide(self.votes(rows, random), random)
 
-    def settle(self, votes: list[tuple[int, ...]], random: Randomness) -> Index | None:
+    def decide(self, votes: list[tuple[int, ...]], random: Randomness) -> Index | None:
         """Return the most frequent support if its noisy lead is clear."""
         full = Counter(vote for vote in votes if len(vote) == self.setting.size)
         ranked = sorted(full.items(), key=lambda item: (-item[1], item[0]))
