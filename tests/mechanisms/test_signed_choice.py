@@ -129,7 +129,9 @@ def test_classes_rounded_down_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_class_is_the_least_power_that_holds_a_pair() -> None:
-    sizes = np.concatenate([[0.0, 5e-324, 1e-16], np.linspace(0, 6, 500), np.geomspace(6, 2e6, 200)])
+    sizes = np.concatenate(
+        [[0.0, 5e-324, 1e-16], np.linspace(0, 6, 500), np.geomspace(6, 2e6, 200)]
+    )
     levels = levels_of(sizes, 2**22)
     with mp.workdps(40):
         for size, level in zip(sizes.tolist(), levels.tolist(), strict=True):

@@ -575,7 +575,14 @@ def test_stale_steps_stay_within_their_tolerance(loss: Loss) -> None:
     errors = {}
     for tolerance in (0.0, 0.2):
         steps = StaleSteps(
-            rows, loss, 3.0, 1.0, tolerance=tolerance, slope=1.0, grid=term_grid(40, 1.0), most=200.0
+            rows,
+            loss,
+            3.0,
+            1.0,
+            tolerance=tolerance,
+            slope=1.0,
+            grid=term_grid(40, 1.0),
+            most=200.0,
         )
         for k, (j, sign) in enumerate(history):
             steps.move(j, sign, 2 / (k + 2))

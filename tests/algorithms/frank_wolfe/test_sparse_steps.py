@@ -64,7 +64,9 @@ def state(steps: Any) -> list[Any]:
 
 @KINDS
 @pytest.mark.parametrize(("density", "scale"), [(0.02, 1.0), (0.3, 1.0), (0.02, 0.003)])
-def test_compiled_and_plain_steps_are_the_same_bits(kind: str, density: float, scale: float) -> None:
+def test_compiled_and_plain_steps_are_the_same_bits(
+    kind: str, density: float, scale: float
+) -> None:
     rows = sparse_rows(60, 300, density, kind)
     plain, fast = (start(rows, kind, scale, compiled) for compiled in (False, True))
     assert fast._loops is compiled_steps.compiled_steps() is not None
@@ -133,7 +135,9 @@ def test_a_step_that_forgets_classes_is_refused(kind: str, monkeypatch: pytest.M
 
 
 def task(loss: Any, **changes: Any) -> Problem:
-    bounds = Bounds(features=(-1, 1), **({"classes": (0, 1)} if loss.target == "sign" else {"label": (-1, 1)}))
+    bounds = Bounds(
+        features=(-1, 1), **({"classes": (0, 1)} if loss.target == "sign" else {"label": (-1, 1)})
+    )
     settings = {"loss": loss, "bounds": bounds, "n_features": 40, "n_rows": 300}
     return Problem(**settings | {"constraint": L1Ball(radius=3.0)} | changes)
 
@@ -160,7 +164,9 @@ def test_runs_are_the_same_without_numba(loss: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("relation", ["zero-out", "add-remove", "replace-one"])
 def test_log_weights_stay_below_the_planned_bound(relation: str) -> None:
     # Every row pulls the same coordinate as hard as it may.
-    plan = FrankWolfe(steps=4, stale=0.0).plan(task(Logistic(), neighbours=relation), Budget(9.0, 0.01))
+    plan = FrankWolfe(steps=4, stale=0.0).plan(
+        task(Logistic(), neighbours=relation), Budget(9.0, 0.01)
+    )
     X = sp.csr_array(np.full((300, 40), -1.0))
     steps = plan._kernel(plan.problem.bound(ArraySource(X, np.ones(300))))
     steps.move(0, 1, 1.0)
