@@ -42,6 +42,7 @@ $(VENV)/.ready: pyproject.toml
 # Pictures of the docs and for talks, from kept results.
 figures: $(VENV)/.demo
 	$(BIN)/python benchmarks/figures.py run
+	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.
