@@ -58,8 +58,8 @@ def sums_over_parts(
         blank=True,
     )
     if found is None:
-        taken = drawn(read(model, X, y, plan))
-        yield len(taken[2]), add_up(model, *taken, plan)
+        rows, labels, good = drawn(read(model, X, y, plan))
+        yield len(good), add_up(model, rows, labels, good, plan)
         return
     if found.target is None:
         raise InvalidData("y must be the name of the labels' column.")
@@ -75,8 +75,8 @@ def _by_block(scorer: Any, plan: EvaluationPlan, source: Any) -> list[Sums]:
     """Return numbers of rows and their sums of every block."""
     found = []
     for raw in source.blocks():
-        taken = read(scorer, raw.X, raw.y, plan)
-        found.append((len(taken[2]), add_up(scorer, *taken, plan)))
+        X, y, good = read(scorer, raw.X, raw.y, plan)
+        found.append((len(good), add_up(scorer, X, y, good, plan)))
     return found
 
 
