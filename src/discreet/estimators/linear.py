@@ -19,10 +19,10 @@ from discreet.checks import nonnegative, positive, truth
 from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
-from discreet.estimators.base import PrivateEstimator, assuming, promising_little
-from discreet.estimators.classes import check_class_weight, read_classes, row_weights
-from discreet.estimators.persistence import whole
-from discreet.estimators.streamed import source_of
+from discreet.estimators.shared.base import PrivateEstimator, assuming, with_poor_scores
+from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
@@ -96,7 +96,7 @@ class LinearModel(PrivateEstimator):
         counts that exceed a limit. Where there is a schema it takes encoded rows. The
         guarantee holds for it, but stays here.
         """
-        from discreet.estimators.plain import plain_model
+        from discreet.estimators.shared.plain import plain_model
 
         return plain_model(self)
 
@@ -288,5 +288,5 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         return float(super().score(X, y, weights))
 
     def __sklearn_tags__(self) -> Any:
-        # The two hundred rows of scikit-learn's checks promise no good score at epsilon 1.
-        return promising_little(super().__sklearn_tags__())
+        # The two hundred rows of scikit-learn's checks allow no good score at epsilon 1.
+        return with_poor_scores(super().__sklearn_tags__())

@@ -137,7 +137,7 @@ class Problem:
         self.regularizer.kernel.value(weights)
         if self.constraint.closed_form:
             self.constraint.project(weights)
-        else:  # an iteration may take long or not settle, and Frank-Wolfe needs none
+        else:  # an iteration may take long or not converge, and Frank-Wolfe needs none
             self.constraint.radius(weights.size)
 
     @cached_property

@@ -50,9 +50,9 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.tuned.algorithms import MIRROR_REST
 
@@ -271,7 +271,7 @@ class MirrorDescentPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.event, "mirror-descent", *size_assumed(self.problem))
+        return guarantee_for(self, self.event, "mirror-descent", *size_assumed(self.problem))
 
     @cached_property
     def _noise_square(self) -> float:
@@ -328,4 +328,4 @@ class MirrorDescentPlan(CalibratedPlan):
                 dual = dual - size * self.noise.cover(sums.full(w, clip), next(drawn))
                 total += self.geometry.point(dual) if self.smooth else w
         weights = problem.constraint.project(total / self.steps)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

@@ -38,9 +38,9 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.sets import L2Ball
 
@@ -182,7 +182,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.event, "noisy-newton", *size_assumed(self.problem))
+        return guarantee_for(self, self.event, "noisy-newton", *size_assumed(self.problem))
 
     @property
     def expected_excess(self) -> float:
@@ -214,7 +214,7 @@ class NoisyNewtonPlan(CalibratedPlan):
                 total = sums.full(w, problem.terms.lipschitz)
                 gradient = self.noise.add(total, random)
                 w = inside.project(w - step(rows, w, gradient, random))
-        return Release(w, sealed(self.guarantee, random))
+        return Release(w, with_randomness(self.guarantee, random))
 
     def _by_hessian(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
         hessian = rows.hessian(self.problem.loss, w, shifting=self._shifting)

@@ -14,7 +14,7 @@ from discreet.data.parts_read import StreamSource, column_of, numbers_of
 from discreet.data.source import RawBlock
 from discreet.data.tables import Tables, tables_of
 from discreet.errors import InvalidData
-from discreet.estimators.reading import MISSING, UNLIKE
+from discreet.estimators.shared.reading import MISSING, UNLIKE
 from discreet.schema import Schema
 
 Map = Callable[[Any], Any]
