@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from discreet.bounds import Array, Bounds, unit_roundoff
 from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
+from discreet.data.feature_ranges import keeps_zeros, scaling, together
 from discreet.data.fused import Loop, loop_for
 from discreet.data.labels import Labels, Mask
 from discreet.data.norms import (
@@ -153,7 +154,7 @@ class Bounding:
     def _ranges(self) -> tuple[Array, Array, Array, Array] | None:
         declared = self.bounds.centred
         centred = self.intercept > 0 if declared is None else declared
-        return _scaling(self.bounds, self.n_features, centred=centred)
+        return scaling(self.bounds, self.n_features, centred=centred)
 
     def coefficients(self, weights: Array) -> tuple[Array, Any]:
         """Return coefficients and intercept in the user's units.
@@ -309,7 +310,7 @@ class Bounding:
         flat = np.ascontiguousarray(body)
         flat[blank] = 0.0
         if self._ranges is not None:
-            for part, (low, high, centre, half) in _together(flat, self._ranges):
+            for part, (low, high, centre, half) in together(flat, self._ranges):
                 np.clip(part, low, high, out=part)
                 if np.any(centre):
                     part -= centre
@@ -352,7 +353,7 @@ class Bounding:
         return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
 
     def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
-        if not _keeps_zeros(self._ranges):
+        if not keeps_zeros(self._ranges):
             raise Incompatible(
                 "Sparse rows need feature ranges that keep 0 at 0. Declare ranges that contain 0, "
                 "with Bounds(centred=False) if there is an intercept, or pass dense rows."
@@ -389,84 +390,6 @@ class Bounding:
         weight[blank] = 0.0
         bounds = norms * outwards(self.dimension) * storage.growth
         return X.astype(storage.dtype, copy=False), y, weight, bounds
-
-
-def within(bounds: Bounds, X: Any) -> Any:
-    """Return rows as a model was fitted to them, in the user's units.
-
-    Values are clipped to their ranges and rows scaled down to the row norm, as by a
-    :class:`Bounding` with those bounds; ``bounds.centred`` says whether it centred ranges.
-    Sparse rows stay sparse if 0 stays 0.
-
-    Examples
-    --------
-    >>> within(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]))
-    array([[120.,  35.]])
-    >>> within(Bounds(row_norm=1.0), np.array([[3.0, 4.0]])).round(6)
-    array([[0.6, 0.8]])
-    """
-    limit = bounds.row_norm
-    scaling = _scaling(bounds, X.shape[1], centred=bool(bounds.centred))
-    if sp.issparse(X) and not _keeps_zeros(scaling, shortened=limit is not None):
-        X = X.toarray()
-    if sp.issparse(X):
-        X = sp.csr_array(X, dtype=np.float64, copy=True)
-        X.sum_duplicates()
-        rows, half = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), np.ones(1)
-        if scaling is not None:
-            low, high, _, half = (values[X.indices] for values in scaling)
-            X.data = np.clip(X.data, low, high)
-        if limit is not None:
-            X.data = X.data / half
-            shorten_sparse(X.data, rows, X.shape, limit)
-            X.data = X.data * half
-        return X
-    if scaling is None:
-        X = np.array(X, dtype=np.float64)
-        assert limit is not None
-        shorten(X, limit)
-        return X
-    low, high, centre, half = scaling
-    X = np.clip(X, low, high, dtype=np.float64)
-    if limit is not None:
-        X = (X - centre) / half
-        shorten(X, limit)
-        X = X * half + centre
-    return X
-
-
-def _scaling(
-    bounds: Bounds, n_features: int, *, centred: bool
-) -> tuple[Array, Array, Array, Array] | None:
-    """Return low, high, centre and half width of every feature, if there are ranges."""
-    ranges = bounds.ranges(n_features)
-    if ranges is None:
-        return None
-    low, high = np.array(ranges).T
-    centre = 0.5 * low + 0.5 * high if centred else np.zeros(n_features)
-    half = np.where(centre != 0.0, 0.5 * high - 0.5 * low, np.maximum(abs(low), abs(high)))
-    return low, high, centre, half
-
-
-def _together(
-    rows: Array, ranges: tuple[Array, ...], many: int = 32
-) -> Iterator[tuple[Array, tuple[Any, ...]]]:
-    """Yield views that cover rows, with what belongs to each of their columns."""
-    if all((values == values[0]).all() for values in ranges):
-        yield rows, tuple(float(values[0]) for values in ranges)
-        return
-    whole = len(rows) // many * many
-    if whole:
-        yield rows[:whole].reshape(whole // many, -1), tuple(np.tile(v, many) for v in ranges)
-    yield rows[whole:], ranges
-
-
-def _keeps_zeros(scaling: tuple[Array, ...] | None, *, shortened: bool = True) -> bool:
-    """Return whether 0 stays 0 when it is clipped and, if rows are shortened, centred."""
-    if scaling is None:
-        return True
-    low, high, centre, _ = scaling
-    return bool(((low <= 0.0) & (high >= 0.0)).all()) and not (shortened and centre.any())
 
 
 def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:
