@@ -18,6 +18,7 @@ from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.base import PrivateEstimator, assuming, promising_little
+from discreet.estimators.charging import stands_alone
 from discreet.estimators.classes import check_class_weight, read_classes, row_weights
 from discreet.estimators.persistence import whole
 from discreet.estimators.streamed import source_of
@@ -112,6 +113,8 @@ class AnyAlgorithm(LinearModel):
             settings=self.settings,
             strength=self._strength(),
             norm_guess=self.norm_guess,
+            # A part of the budget shares it with the other parts.
+            alone=stands_alone(self) and budget == self._budget(),
         )
         return recommend(problem, budget, asked)
 
