@@ -7,11 +7,12 @@ results are the same bits with and without.
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from discreet.data.kernel_cache import kept
 from discreet.mechanisms.signed_choice import SORTED, Classes, level_of, propose, shift
 
 
@@ -19,24 +20,15 @@ from discreet.mechanisms.signed_choice import SORTED, Classes, level_of, propose
 def compiled_choice() -> SimpleNamespace | None:
     """Return compiled loops, or None without numba."""
     try:
-        sort = compiled(rearrange)
+        sort = kept(rearrange)
     except ImportError:
         return None
     return SimpleNamespace(
-        propose=compiled(propose),
+        propose=kept(propose),
         arrange=sort,
-        level_of=compiled(level_of),
-        relevel_loop=compiled(relevel_loop, rearrange=sort, shift=compiled(shift)),
+        level_of=kept(level_of),
+        relevel_loop=kept(relevel_loop, rearrange=sort, shift=kept(shift)),
     )
-
-
-def compiled(function: Any, **parts: Any) -> Any:
-    """Return a function compiled in strict arithmetic, in which names stand for these parts."""
-    from numba import njit
-
-    scope = function.__globals__ | parts
-    own = FunctionType(function.__code__, scope, function.__name__)
-    return njit(fastmath=False, error_model="numpy")(own)
 
 
 def relevel_loop(index: Any, levels: Any, count: int, classes: Classes) -> None:

@@ -72,7 +72,7 @@ def level_of(size: Any, most: int) -> Any:
     b = max(_AT_ZERO[2] + _RISE[2] * size, _AT_ZERO[3] + _RISE[3] * size)
     a = max(a, b) - _OFFSET
     # privacy: written so that what is not a number is too large, and never an index.
-    return int(math.ceil(a)) if a < most else most
+    return math.ceil(a) if a < most else most
 
 
 def levels_of(sizes: Array, most: int) -> npt.NDArray[np.int32]:

@@ -120,7 +120,10 @@ def test_draws_follow_scores_computed_anew(kind: str) -> None:
         ]
         total = sum(chance)
         exact = [mp.cosh(mpf(g) / scale) for g in gradient.tolist()]
-        assert max(abs(c / total / (e / sum(exact)) - 1) for c, e in zip(chance, exact)) < 1e-8
+        assert (
+            max(abs(c / total / (e / sum(exact)) - 1) for c, e in zip(chance, exact, strict=True))
+            < 1e-8
+        )
 
 
 @pytest.mark.parametrize("kind", ["squared", "huber"])
@@ -129,9 +132,13 @@ def test_a_step_that_forgets_classes_is_refused(kind: str, monkeypatch: pytest.M
     rows = sparse_rows(60, 12, 0.3, kind)
     rows.y = np.zeros(60)  # no score at first, so that classes are only ever too low
     steps, random = start(rows, kind, 0.02), Seeded(0)
-    with pytest.raises(NotCertified):
+
+    def walk() -> None:
         for k in range(60):
             steps.move(*steps.draw(random), 2 / (k + 2))
+
+    with pytest.raises(NotCertified):
+        walk()
 
 
 def task(loss: Any, **changes: Any) -> Problem:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.frank_wolfe.plain_steps import SHIFT
-from discreet.mechanisms.compiled_choice import compiled, compiled_choice, relevel_loop
+from discreet.data.kernel_cache import kept
+from discreet.mechanisms.compiled_choice import compiled_choice, relevel_loop
 from discreet.mechanisms.signed_choice import level_of
 
 
@@ -26,16 +27,16 @@ def compiled_steps() -> SimpleNamespace | None:
     if choice is None:
         return None
     parts = {
-        "add_terms": compiled(add_terms),
-        "find_due": compiled(find_due),
-        "mark_due": compiled(mark_due),
+        "add_terms": kept(add_terms),
+        "find_due": kept(find_due),
+        "mark_due": kept(mark_due),
         "level_of": choice.level_of,
         "relevel_loop": choice.relevel_loop,
     }
     return SimpleNamespace(
-        squared=compiled(squared, **parts),
-        touched=compiled(touched, **parts),
-        renewed=compiled(renewed, **parts),
+        squared=kept(squared, **parts),
+        touched=kept(touched, **parts),
+        renewed=kept(renewed, **parts),
     )
 
 
