@@ -20,6 +20,7 @@ from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import PrivateEstimator, assuming, with_poor_scores
+from discreet.estimators.shared.charging import stands_alone
 from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
 from discreet.estimators.shared.persistence import whole
 from discreet.estimators.shared.streamed import source_of
@@ -114,6 +115,8 @@ class AnyAlgorithm(LinearModel):
             settings=self.settings,
             strength=self._strength(),
             norm_guess=self.norm_guess,
+            # A part of the budget shares it with the other parts.
+            alone=stands_alone(self) and budget == self._budget(),
         )
         return recommend(problem, budget, asked)
 

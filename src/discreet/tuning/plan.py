@@ -179,7 +179,9 @@ class SearchPlan:
         if hasattr(self.estimator, "ledger"):
             # privacy: entries of single tries would count them; the search is one entry.
             settings["ledger"] = None
-        return clone(self.estimator).set_params(**settings)
+        fitted = clone(self.estimator).set_params(**settings)
+        fitted._shared = True
+        return fitted
 
     # What is guaranteed.
 

@@ -37,8 +37,9 @@ class Sums(NamedTuple):
 
     @classmethod
     def empty(cls, dimension: int) -> Sums:
-        """Return fresh room; pages that no step reaches are never touched."""
-        mark, base = np.zeros(dimension, np.int64), np.ones(1, np.int64)
+        """Return fresh room."""
+        # Written now: asking for memory page by page would cost the steps more.
+        mark, base = np.full(dimension, 0, np.int64), np.ones(1, np.int64)
         reached, total = np.zeros(dimension, np.intp), np.zeros(dimension)
         return cls(mark, base, reached, total, np.zeros(dimension, np.int64))
 
@@ -71,7 +72,7 @@ class Hot(NamedTuple):
     def empty(cls, target: Array) -> Hot:
         """Return room for as many as there are coordinates."""
         size = target.size + 1
-        slot, coordinate = np.zeros(size, np.int64), np.zeros(size, np.intp)
+        slot, coordinate = np.full(size, 0, np.int64), np.zeros(size, np.intp)
         image, schedule = np.zeros(size), Schedule.empty(size)
         return cls(target, slot, coordinate, image, schedule, np.ones(1, np.int64))
 

@@ -29,7 +29,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from discreet.accounting import (
     GAMMA_MODES,
@@ -53,7 +53,7 @@ from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import size_assumed
-from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
+from discreet.mechanisms.release_noise import ReleaseNoise, release_noise, spent_by
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 from discreet.noise.grid import MOST_STEPS
 from discreet.problem import (
@@ -80,6 +80,9 @@ from discreet.tuned.algorithms import (
     STRETCH,
 )
 
+KINDS = ("gaussian", "gamma")
+"""Laws of the random linear term."""
+
 APPROXIMATE = "objective-perturbation/approximate-minima"
 STEPS = "objective-perturbation/newton-steps"
 """What lets a certified approximate minimiser stand for the exact one."""
@@ -103,6 +106,9 @@ class ObjectivePerturbation:
         Public guess of the norm of good weights, for the strength and the printed bound;
         privacy does not depend on it. The ridge is for shorter weights where noise
         dominates, and for longer ones of a classifier where rows are plenty.
+    noise
+        ``"gaussian"``, or ``"gamma"``, which leaves the delta of the budget unspent; by
+        default the one for the budget.
 
     Examples
     --------
@@ -120,9 +126,13 @@ class ObjectivePerturbation:
     mode: str = "auto"
     strength: float | None = None
     norm_guess: float | None = None
+    noise: Literal["gaussian", "gamma"] | None = None
 
     def plan(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
         """Calibrate a run from public values."""
+        if self.noise is not None:
+            one_of("noise", self.noise, KINDS)
+        budget = spent_by(self.noise, budget)
         check_solvable(problem, self.name)
         everywhere = problem.loss.regularity(label=problem.bounding.label_bound, reach=math.inf)
         if not problem.terms.scalar and math.isinf(everywhere.lipschitz):

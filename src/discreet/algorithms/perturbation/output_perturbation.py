@@ -27,7 +27,13 @@ from discreet.accounting import Budget, Guarantee, gaussian_multiplier, output_s
 from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import MissingBound
-from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
+from discreet.mechanisms.release_noise import (
+    Kind,
+    ReleaseNoise,
+    default_kind,
+    release_noise,
+    spent_by,
+)
 from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
@@ -81,6 +87,7 @@ class OutputPerturbation:
         check_solvable(problem, self.name, corners=True)
         guess = norm_guess_of(problem, self.norm_guess)
         kind = default_kind(budget) if self.noise is None else self.noise
+        budget = spent_by(kind, budget)
         if self.strength is None:
             strength = self._strength(problem, budget, guess)
         else:

@@ -65,7 +65,7 @@ def _with_rest(estimator: Any, **changes: Any) -> Any:
     if "delta" in inner.get_params(deep=False):
         changes["delta"] = rest.delta
     inner.set_params(epsilon=rest.epsilon, ledger=None, **changes)
-    inner._inner = True
+    inner._inner = inner._shared = True
     return inner
 
 
