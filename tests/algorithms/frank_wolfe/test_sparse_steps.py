@@ -59,7 +59,7 @@ def state(steps: Any) -> list[Any]:
     found = list(steps._sampler.classes[:4])
     if isinstance(steps, StaleSteps):
         return [*found, steps._gradient, steps._margin, steps._slope, steps._schedule.due]
-    return [*found, steps._hot.slot, steps._hot.image, steps._hot.schedule.due, steps._hot.count]
+    return [*found, steps._hot.slot, steps._hot.image, steps._hot.schedule.due, steps._hot.used]
 
 
 @KINDS

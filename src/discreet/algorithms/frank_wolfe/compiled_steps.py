@@ -59,7 +59,7 @@ def squared(
     for i in range(end - begin):
         new[i] = weight[rows[i]] * columns.data[begin + i] * factor
     reached = add_terms(table, rows, new, new, 0.0, sums)
-    count = hot.count[0]
+    count = hot.used[0]
     for i in range(reached):
         c = sums.reached[i]
         slot = hot.slot[c]
@@ -70,7 +70,7 @@ def squared(
             count += 1
         hot.image[slot] += sums.total[i]
         mark_due(slot, hot.schedule)
-    hot.count[0] = count
+    hot.used[0] = count
     found = find_due(hot.image, count, scale, room / abs(odds), hot.schedule)
     most = classes.above.shape[0] - 1
     for i in range(found):

@@ -66,7 +66,7 @@ class Hot(NamedTuple):
     coordinate: Index
     image: Array
     schedule: Schedule
-    count: npt.NDArray[np.int64]
+    used: npt.NDArray[np.int64]
 
     @classmethod
     def empty(cls, target: Array) -> Hot:
@@ -93,11 +93,11 @@ def squared(
     """Add a step to the images and find the classes of scores that moved too far."""
     rows, values = _line(columns, j)
     index, change = summed(table, rows, weight[rows] * values * factor, None, 0.0, sums)
-    count = int(hot.count[0])
+    count = int(hot.used[0])
     new = index[hot.slot[index] == 0]
     hot.slot[new] = np.arange(count, count + new.size)
     hot.coordinate[count : count + new.size] = new
-    hot.count[0] = count = count + new.size
+    hot.used[0] = count = count + new.size
     slots = hot.slot[index]
     hot.image[slots] += change
     hot.schedule.due[slots] = np.inf
@@ -177,7 +177,7 @@ def summed(
     first = sums.mark[columns]
     fresh = first == every
     rank = (np.cumsum(fresh) - 1)[first]
-    return columns[fresh], np.bincount(rank, weights=terms)
+    return columns[fresh], np.bincount(rank, weights=terms).astype(np.float64)
 
 
 def _line(table: Table, j: int) -> tuple[Index, Array]:
