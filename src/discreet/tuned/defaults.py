@@ -58,8 +58,11 @@ LONGEST = 110.0
 MOMENTUM = 0.9
 """Part of the last direction that a step keeps, at most."""
 
-STEPS = 150
-"""Steps, at least."""
+STEPS, STEPS_SHORT = 150, 30
+"""Steps, at least; the second number where the time is short."""
+
+USUAL = 2.0
+"""Time is short below this: time times the curvature of all rows, for each weight."""
 
 LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
 """Sums of the line search for each step, over the number of weights and so many more."""
@@ -71,6 +74,9 @@ LINE_SEARCH_CAUTIOUS = 0.03
 # rows, for fits of a few seconds: few_rows.py and classes.py.
 
 WORK, LEAST_RATE, MOST_RATE = 1e8, 0.02, 0.2
+WIDE = 100
+"""Columns of a row that count as work, at most: wider rows are mostly zeros (tournament.py)."""
+
 DRAWN = 0.05
 """Variance that drawing rows adds to a step, over that of the noise, at most (tournament.py)."""
 
