@@ -17,7 +17,8 @@ Steps are as many as it takes to be stable with ``MOMENTUM`` at most, and at lea
 Momentum is what these steps need and no more: the less of it, the sooner the
 average forgets each noise. Where weights are so many that the time is too short to fit
 even a usual direction, nothing is forgotten, and an average would only be behind the
-last iterate. So that one is released, after ``STEPS_SHORT`` steps at least.
+last iterate. So for logistic regression that one is released, after ``STEPS_SHORT`` steps
+at least.
 
 The length of weights of logistic regression is then fitted once more by a line
 search along their direction (:mod:`discreet.algorithms.gradient.line_search`): where
@@ -98,7 +99,8 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
             n * 0.25 * norm**2 * min(1.0, 2 * surrogate.terms.lipschitz / problem.terms.lipschitz)
         )
     # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature; half of that.
-    short = time * bend < USUAL * p
+    # Of regressions no line search mends the length afterwards, and an average is shorter.
+    short = logit and time * bend < USUAL * p
     least = STEPS_SHORT if short else STEPS
     steps = max(least, math.ceil(time * bend * (1.0 - MOMENTUM) / (1.0 + MOMENTUM)))
     swing = max(1.0, time / steps * bend)
