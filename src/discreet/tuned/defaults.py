@@ -30,16 +30,11 @@ REGIONS = (
 CLIP_SCARCE = 0.25
 """Clip of gradients, in row norms, where noise dominates."""
 
-CLIP_SCARCE_PERTURBED = 0.6
-"""The same for objective perturbation: a small clip leaves more curvature in one record."""
+CLIP_MANY, CLIP_ROWS = 0.7, 1000.0
+"""The same from so many rows per unit of noise on."""
 
-CLIP_MANY = 0.7
-"""Either of them from so many rows per unit of noise on:"""
-
-CLIP_ROWS, CLIP_ROWS_PERTURBED = 1000.0, 500.0
-
-NOISE_SAVED = 0.9
-"""Part of the noise that objective perturbation may keep for capping to be worth it."""
+CLIP_PERTURBED = 0.75
+"""The same for objective perturbation: the least that leaves no more curvature in one record."""
 
 # Length of the early-stopped descent: tournament.py, on the choosing half of the bank.
 
