@@ -143,14 +143,10 @@ class PurePerturbation(Rule):
     def plan(self, case: Case) -> Plan:
         plenty, given = case.region is PLENTY, case.asked.parameters
         problem = case.problem if plenty else capped(case, perturbed=True)
-        plan = case.planned(ObjectivePerturbation(**given), problem)
-        if case.asked.norm_guess is not None:
-            return plan
-        assert isinstance(plan, ObjectivePerturbationPlan)
         norm = usual_norm(problem) if plenty else reach(problem, case.rows_per_noise)
-        noise = math.sqrt(mean_squared_noise("gamma", plan.scale, problem.dimension))
-        given["strength"] = max(given.get("strength", 0.0), noise / norm)
-        return case.planned(ObjectivePerturbation(**given), problem)
+        # The ridge is for longer or shorter weights than a guess says, by the rows.
+        longer = ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget) / norm
+        return case.planned(ObjectivePerturbation(**{"norm_guess": norm / longer} | given), problem)
 
 
 class RoundedCorner(Rule):
