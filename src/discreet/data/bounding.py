@@ -21,10 +21,12 @@ from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
 from discreet.data.labels import Labels, Mask
 from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
+from discreet.data.parts_read import Watch
 from discreet.data.reread import LARGE, Reread
 from discreet.data.rows import Rows
 from discreet.data.source import RawBlock, Source
 from discreet.data.spill import Resident, Room
+from discreet.data.spread import spread_rows
 from discreet.data.stacked import Stacked
 from discreet.data.storage import WIDE, Storage, storage_of
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
@@ -130,6 +132,11 @@ class Bounding:
             return self.bounds.row_norm
         return math.sqrt(self.n_features) * (1.0 + 4.0 * unit_roundoff())
 
+    @property
+    def _smooth(self) -> bool:
+        """Whether sums over rows are all that solvers ask for; losses with corners need rows."""
+        return math.isfinite(self.loss.regularity(label=math.inf, reach=1.0).smoothness)
+
     @cached_property
     def _labels(self) -> Labels:
         return Labels(self.bounds, self.loss, centred=self.intercept > 0)
@@ -167,7 +174,9 @@ class Bounding:
         coef, constant = coef * scale, constant * scale + shift
         return coef, float(constant) if np.ndim(constant) == 0 else constant
 
-    def apply(self, source: Source, *, narrow: bool = False, reread: bool = False) -> Rows:
+    def apply(
+        self, source: Source, *, narrow: bool = False, reread: bool = False, afar: bool = False
+    ) -> Rows:
         """Return the bounded rows of ``source``, in the same order.
 
         Rows take one copy of the data, or less with ``reread``.
@@ -185,12 +194,20 @@ class Bounding:
             Whether rows of a large dense array need not be copied, but may be bounded
             anew whenever they are read, to the same bits. For algorithms that read rows
             a few times, by the methods of :class:`~discreet.data.Rows` alone.
+        afar
+            Whether rows may stay with the workers of a cluster. For algorithms that ask
+            rows for sums alone; those of the other two kinds do.
         """
         if source.n_features != self.n_features:
             raise InvalidData(
                 f"The data has {source.n_features} features but the bounds were planned for "
                 f"{self.n_features}."
             )
+        if narrow or ((reread or afar) and self._smooth):
+            cluster = getattr(source, "cluster", None)
+            if cluster is not None:
+                options = {"narrow": narrow, "reread": reread}
+                return spread_rows(cluster, self, options, Watch(source.n_rows))
         # Rows that are read from elsewhere may be more than memory holds, so they stay as short
         # as they came wherever products are taken in float64 in any case.
         short = narrow or (reread and getattr(source, "streamed", False))

@@ -15,14 +15,14 @@ from discreet.data import Grouping
 from discreet.data.identifiers import group_codes
 from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.estimators.base import warn_of_budget
-from discreet.estimators.tabular import Tabular
+from discreet.estimators.shared.base import warn_of_budget
+from discreet.estimators.shared.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, parts_of, read
 from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import sealed
+from discreet.problem import with_randomness
 from discreet.schema import Encoded, Schema
 
 
@@ -202,7 +202,7 @@ def run_plan(
         # privacy: of each part as many rows would count as of all of them.
         raise InvalidData("Rows that belong to groups have to be in memory. Pass a table of them.")
     random = as_randomness(random_state)
-    guarantee = sealed(plan.guarantee, random)
+    guarantee = with_randomness(plan.guarantee, random)
     name = type(model).__name__
     with spending(ledger, guarantee, model=name, algorithm="evaluation"):
         total, n_rows = {block.name: np.zeros(block.shape) for block in plan.blocks}, 0

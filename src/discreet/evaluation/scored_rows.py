@@ -18,10 +18,10 @@ from scipy.special import expit
 
 from discreet.bounds import Array
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.persistence import Seedless
-from discreet.estimators.reading import read_rows
-from discreet.estimators.streamed import streamed
-from discreet.estimators.tabular import Tabular
+from discreet.estimators.shared.persistence import Seedless
+from discreet.estimators.shared.reading import read_rows
+from discreet.estimators.shared.streamed import streamed
+from discreet.estimators.shared.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.released_sums import Mask, cells, centred, moments, spread_moments
 

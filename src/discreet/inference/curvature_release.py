@@ -42,7 +42,7 @@ from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import most_rows, size_assumed
 from discreet.mechanisms.hessian_noise import HessianNoise
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Plan, Problem, checked, promise, sealed
+from discreet.problem import CalibratedPlan, Plan, Problem, checked, guarantee_for, with_randomness
 
 Fit = ObjectivePerturbationPlan | NoisyGradientPlan
 
@@ -94,7 +94,7 @@ class CurvaturePlan(CalibratedPlan):
         """What fit and Hessian guarantee together."""
         fit = self.fit.guarantee
         named = theorems("composition/fixed", fit.theorem, "inference/curvature")
-        return promise(self, self.event, named, *size_assumed(self.problem), *fit.assumptions)
+        return guarantee_for(self, self.event, named, *size_assumed(self.problem), *fit.assumptions)
 
     @property
     def expected_excess(self) -> float:
@@ -114,12 +114,12 @@ class CurvaturePlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> InferredRelease:
         """Fit, then release the Hessian at the weights."""
         weights = self.fit.run(source, random).weights
-        rows = self.problem.bound(source)
+        rows = self.problem.bound(source, afar=True)
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(self.problem.loss, weights, shifting=self.shifting)
         noisy = self.hessian.add(exact, random)  # privacy: the only exit of data here
         return InferredRelease(
-            weights, sealed(self.guarantee, random), self._intervals(weights, noisy)
+            weights, with_randomness(self.guarantee, random), self._intervals(weights, noisy)
         )
 
     @property

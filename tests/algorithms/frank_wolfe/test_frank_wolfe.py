@@ -50,7 +50,7 @@ from discreet.losses import (
 )
 from discreet.losses.base import scalar_regularity
 from discreet.mechanisms.bounded_range import per_round
-from discreet.mechanisms.selection_tree import SamplingTree, SignedSampler, log_pair
+from discreet.mechanisms.signed_choice import SamplingTree, SignedSampler, log_pair
 from discreet.noise import Seeded
 from discreet.problem import Problem
 from discreet.regularizers import Ridge

@@ -31,7 +31,14 @@ from discreet.data import Rows, Source, block_rows, gamma
 from discreet.errors import MissingBound
 from discreet.mechanisms.bounded_range import per_round, rho_of
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    guarantee_for,
+    with_randomness,
+)
 from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 MOST_ROUNDING = 2.0**-6
@@ -169,7 +176,7 @@ class FrankWolfePlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         cost = self._calibrated[1]
-        return promise(self, cost, "frank-wolfe/polytope", *assumptions(self.problem))
+        return guarantee_for(self, cost, "frank-wolfe/polytope", *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:
@@ -202,8 +209,8 @@ class FrankWolfePlan(CalibratedPlan):
         if kernel is None:
             weights = iterate(np.zeros(problem.shape), self.steps, vertex)
         else:
-            weights = self._walk(kernel, random)
-        return Release(weights, sealed(self.guarantee, random))
+            weights = self._take_steps(kernel, random)
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def _kernel(self, rows: Rows) -> Steps | None:
         if not rows.sparse or self.fast is None:
@@ -222,7 +229,7 @@ class FrankWolfePlan(CalibratedPlan):
             grid=self._grid,
         )
 
-    def _walk(self, kernel: Steps, random: Randomness) -> Array:
+    def _take_steps(self, kernel: Steps, random: Randomness) -> Array:
         """Run a fast kernel; only the coordinates it visits are ever written."""
         weights = np.zeros(self.problem.shape)
         visited: list[int] = []

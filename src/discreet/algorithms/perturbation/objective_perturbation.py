@@ -63,11 +63,11 @@ from discreet.problem import (
     Release,
     check_solvable,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
     rows_against_noise,
-    sealed,
     solver_error,
+    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 from discreet.solvers.newton import DENSE
@@ -345,9 +345,9 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         if self.problem.grouping is not None:
             rule = theorems(rule, "objective-perturbation/groups")
         if self.correction is None:
-            return promise(self, self.event, theorems(rule, APPROXIMATE))
+            return guarantee_for(self, self.event, theorems(rule, APPROXIMATE))
         assumed = size_assumed(self.problem)
-        return promise(self, self.event, theorems(rule, APPROXIMATE, STEPS), *assumed)
+        return guarantee_for(self, self.event, theorems(rule, APPROXIMATE, STEPS), *assumed)
 
     @property
     def event(self) -> Event:
@@ -401,9 +401,9 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         if self.correction is None:
             weights = self.weights(self.problem.bound(source, reread=True), random)
         else:
-            rows = self.problem.bound(source)
+            rows = self.problem.bound(source, afar=True)
             weights = self.correction.fitted(rows, self.weights(rows, random), random)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:
         """Return the weights of one run on bounded rows.

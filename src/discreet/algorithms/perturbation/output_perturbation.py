@@ -35,10 +35,10 @@ from discreet.problem import (
     Release,
     check_solvable,
     checked,
+    guarantee_for,
     norm_guess_of,
     planned_tolerance,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 
@@ -155,7 +155,7 @@ class OutputPerturbationPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.noise.event, "output-perturbation")
+        return guarantee_for(self, self.noise.event, "output-perturbation")
 
     @property
     def expected_excess(self) -> float:
@@ -192,4 +192,4 @@ class OutputPerturbationPlan(CalibratedPlan):
             tolerance=self.tolerance,
         )
         weights = problem.constraint.project(self.noise.add(point, random))
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

@@ -30,7 +30,7 @@ _SCORE = (
 _STEPS = (
     "{}: steps before this fit learned from the same rows without a guarantee, so the guarantee of "
     "this fit does not cover what it publishes: {}. discreet.pipeline_guarantee(pipe) says what a "
-    "whole pipeline promises."
+    "whole pipeline guarantees."
 )
 
 _FITS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
