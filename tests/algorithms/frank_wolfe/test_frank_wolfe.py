@@ -661,7 +661,7 @@ def test_sparse_and_dense_runs_have_the_same_law() -> None:
     for _ in range(1500):
         kernel = plan._kernel(rows)
         assert kernel is not None
-        counts[tuple(np.round(plan._walk(kernel, random), 6) + 0.0)] += 1
+        counts[tuple(np.round(plan._take_steps(kernel, random), 6) + 0.0)] += 1
     assert chi_square(np.array(list(counts.values())), np.array(list(keys.values()))) > 1e-4
 
 
