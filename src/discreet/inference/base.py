@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,11 +22,10 @@ from discreet.data import Bounding
 from discreet.errors import Incompatible, InvalidData
 from discreet.problem import Release
 
-Target = Literal["table", "population"]
-
 TARGETS: dict[str, str] = {
     "table": "what the same table gives without noise",
     "population": "the population that the rows are drawn from",
+    "robust": "the population that the rows are drawn from, whatever law its labels follow",
 }
 """What intervals may be for, in words."""
 
@@ -66,7 +65,7 @@ class Inference:
     Parameters
     ----------
     target
-        ``"table"`` or ``"population"``.
+        ``"table"``, ``"population"`` or ``"robust"``.
     slopes, constants, shift
         The way from weights to the user's units; ``constants`` is empty without an intercept.
     """

@@ -20,7 +20,7 @@ from discreet.style.pictures import new_figure, save, style
 
 NONE = (
     "No intervals: fit with inference='table', for what the same table gives without noise, or "
-    "with inference='population', for the rows it was drawn from."
+    "with inference='population' or 'robust', for the rows it was drawn from."
 )
 
 
