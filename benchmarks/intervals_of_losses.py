@@ -1,6 +1,6 @@
 """How often intervals of other losses cover, where labels follow no model of the loss.
 
-    python benchmarks/intervals_of_losses.py    # results/intervals/losses.json
+    python benchmarks/intervals_of_losses.py run    # results/intervals/losses.json
 
 Cells that are stored are not measured again; remove the file to begin anew. ``intervals.py
 analyse`` writes the table of all results.
@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from arguments import parser_of
 from discreet import (
     Bounds,
     PrivateHuberRegressor,
@@ -56,6 +57,7 @@ CELLS = [
     for target in ("table", "population", "robust")
     for n, epsilon in ((5000, 1.0), (20_000, 1.0))
     if not (model == "smoothed quantile" and algorithm == "objective-perturbation")
+    if algorithm == "objective-perturbation" or model in ("huber", "smoothed quantile")
     if target != "robust" or model.startswith("logistic")  # elsewhere it is the same
 ]
 
@@ -144,6 +146,7 @@ def measured(cell: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     lines = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     keys = ("model", "algorithm", "target", "rows", "epsilon")
     for cell in CELLS:

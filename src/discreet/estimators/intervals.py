@@ -139,7 +139,9 @@ class WithIntervals(LinearModel):
         if self.fit_intercept:
             said, coefficients = [*said, "intercept"], np.append(coefficients, self.intercept_)
         found: Any = vars(self).get("inference_")
-        return Summary(type(self).__name__, said, coefficients, self.guarantee_, found, level)
+        classes = vars(self).get("classes_")
+        odds = None if classes is None else (str(classes[1]), str(classes[0]))
+        return Summary(type(self).__name__, said, coefficients, self.guarantee_, found, level, odds)
 
     def plot_coefficients(self, path: str | Path, level: float = 0.95) -> None:
         """Draw the intervals of the coefficients; needs the extra ``plot``.
