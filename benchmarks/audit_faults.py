@@ -5,9 +5,9 @@
 A plan of output perturbation at epsilon 1 and delta 1e-6, on the two made-up neighbours that
 ``audit`` builds. ``half the noise`` and ``a missing root of two`` scale every Gaussian draw. ``the
 noise of zero-out`` runs a plan of zero-out where replace-one is claimed. ``rows three times as
-long`` lets rows be longer than the plan takes them to be. The loss is flat beyond a threshold
-and the ridge moves with it, so this attack does not see that fault. Cells that are stored are not
-measured again; remove the file to begin anew.
+long`` is meant to let rows be longer than the plan takes them to be. The audit does not refute
+that one, and why is not known: the fault may be planted wrongly, or the attack may miss it. Cells
+that are stored are not measured again; remove the file to begin anew.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ def table(arguments: argparse.Namespace) -> None:
     print("\n".join(_totals(rows)))
 
 
-def _ratios(held: dict[str, Any], label: str) -> tuple[float, float]:
+def ratio_of(held: dict[str, Any], label: str) -> tuple[float, float]:
     """Return the ratio of excesses to the best baseline's, and by how many errors it is above 1."""
     floor = held["optimum"]["risk"]
     risk, error, _ = min(
@@ -324,7 +324,7 @@ def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
                 ]
                 if not chosen:
                     continue
-                ratios = [_ratios(held, label) for held in chosen]
+                ratios = [ratio_of(held, label) for held in chosen]
                 values = np.maximum([r for r, _ in ratios], 1e-3)
                 other = "r2" if kind == "regression" else "accuracy" if kind == "classes" else "auc"
                 lost = sum(r > 1.25 and s > 3 for r, s in ratios)

@@ -72,8 +72,8 @@ def plans(n: int, p: int, neighbours: Any) -> tuple[Any, Any]:
     problem = Problem(loss=Logistic(), bounds=bounds, n_features=p, n_rows=n, neighbours=neighbours)
     plan = recommend(problem, budget)
     if isinstance(plan, NoisyGradientPlan):
-        assert plan.config.cautious
-        without = replace(plan.config, line_search=0, cautious=False)
+        assert plan.config.conservative
+        without = replace(plan.config, line_search=0, conservative=False)
         return plan, without.plan(plan.problem, budget)
     both = RecentredPerturbation(), RecentredPerturbation(line_search=0)
     return both[0].plan(problem, budget), both[1].plan(problem, budget)

@@ -112,7 +112,7 @@ def test_a_family_of_algorithms_is_entered_by_its_door() -> None:
 def test_no_two_files_of_the_tree_have_one_name() -> None:
     names = [module(p)[-1] for p in FILES if p.stem not in ("__init__", "base")]
     # A model, a verb of the command line and a check may share a name with what they are about.
-    spoken = {p.stem for p in (SOURCE / "cli").glob("*.py")}
+    spoken = {p.stem for p in (SOURCE / "cli").rglob("*.py")}
     twice = {n for n in names if names.count(n) > 1} - spoken
     assert twice == set()
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Patients with many rows
 #
-# A hospital keeps one row per stay, and many patients stayed more than once (the *Diabetes 130-US hospitals* data: 101,766 stays of 71,518 patients). Privacy per row hides one stay. The patient wants all their stays hidden at once. You fit both ways and compare what is promised and what it costs.
+# A hospital keeps one row per stay, and many patients stayed more than once (the *Diabetes 130-US hospitals* data: 101,766 stays of 71,518 patients). Privacy per row hides one stay. The patient wants all their stays hidden at once. You fit both ways and compare what is guaranteed and what it costs.
 
 # %%
 import zipfile
@@ -83,7 +83,7 @@ for k in (1, 2, 3, 5, 10):
     print(f"{k:2d} stays: epsilon {epsilon:.1f}")
 
 # %% [markdown]
-# The promise weakens with every stay, and nothing bounds the number of stays. Patients who come most often are the sickest, and they are protected least.
+# The guarantee weakens with every stay, and nothing bounds the number of stays. Patients who come most often are the sickest, and they are protected least.
 #
 # ## Protect a patient
 
@@ -93,7 +93,7 @@ patient.fit(train)
 print(patient.guarantee_)
 
 # %% [markdown]
-# *Per group*: the promise covers every patient, with two stays or with forty.
+# *Per group*: the guarantee covers every patient, with two stays or with forty.
 #
 # ## What it costs
 #

@@ -55,4 +55,4 @@ axes.legend(frameon=False)
 # %% [markdown]
 # ## What you must see to
 #
-# No row may be fed twice in a pass, and the order of rows is public. If one person has many rows in the stream, the promise is for each row, not for the person. Read on: [streams](../streams.md), [how prefix sums are made private](../proofs/prefix-sums.md).
+# No row may be fed twice in a pass, and the order of rows is public. If one person has many rows in the stream, the guarantee is for each row, not for the person. Read on: [streams](../streams.md), [how prefix sums are made private](../proofs/prefix-sums.md).

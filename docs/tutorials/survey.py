@@ -78,7 +78,7 @@ print(evaluate(model, test, epsilon=1.0, delta=1e-6))
 # %% [markdown]
 # ## The card
 #
-# The card says in plain words what is promised. It goes with the model.
+# The card says in plain words what is guaranteed. It goes with the model.
 
 # %%
 print(card_text(model))

@@ -130,8 +130,8 @@ def test_two_blankings_cover_a_real_replacement_and_little_more(epsilon: float) 
 @pytest.mark.parametrize(("sigma", "rate", "steps"), [(1.5, 0.1, 30), (0.7, 0.02, 5)])
 def test_two_blankings_cover_replacements_in_batches(sigma: float, rate: float, steps: int) -> None:
     blanked = PoissonGaussian(sigma, rate, steps, "zero-out")
-    promise = guarantee(epsilon=epsilon_at(blanked, 1e-6), event=blanked)
-    claim = promise.under("replace-one")
+    claim = guarantee(epsilon=epsilon_at(blanked, 1e-6), event=blanked)
+    claim = claim.under("replace-one")
     assert claim is not None
     assert PoissonGaussian(sigma, rate, steps, "replace-one").delta(claim[0]) <= claim[1]
 

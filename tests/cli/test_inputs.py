@@ -15,9 +15,9 @@ import pytest
 
 import discreet
 from discreet import Schema, load
-from discreet.cli import delimited
-from discreet.cli.inputs import Inputs
-from discreet.cli.models import MODELS, NO_MODELS, predicts_classes
+from discreet.cli.shared import delimited
+from discreet.cli.shared.inputs import Inputs
+from discreet.cli.shared.models import MODELS, NO_MODELS, predicts_classes
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
 
 SCHEMA = Schema.from_dict(

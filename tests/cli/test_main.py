@@ -8,7 +8,7 @@ import pytest
 
 from discreet.cli import accuracy_first, card, demo, fit, ledger, listing, plan, predict, schema
 from discreet.cli.main import main
-from discreet.cli.parser import Parser
+from discreet.cli.shared.parser import Parser
 
 VERBS = ("demo", "models", "schema", "plan", "fit", "accuracy-first", "predict", "card", "ledger")
 

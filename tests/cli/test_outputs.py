@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.files import check_outputs
+from discreet.cli.shared.files import check_outputs
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_json
 

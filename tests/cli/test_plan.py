@@ -55,7 +55,7 @@ def test_without_a_bound_of_its_own_a_plan_shows_the_second_best(run):
     (own,) = (line for line in out.splitlines() if line.startswith("norm guess"))
     assert float(own.split()[-1]) < plan.norm_guess / 2
     assert f"Every error is for weights of norm {plan.norm_guess:.3g}, " in out
-    assert "(+) what objective perturbation would promise" in out
+    assert "(+) the bound of objective perturbation" in out
     _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1 --delta 0")
     assert "(+)" not in out
     _, out, _ = run("plan --rows 2000 --features 1 --epsilon 1 --row-norm 1 --delta 0")
@@ -185,7 +185,7 @@ def test_nothing_is_printed_before_a_failure(run, monkeypatch):
     def broken(*args):
         raise Incompatible("late")
 
-    monkeypatch.setattr("discreet.cli.cautions.cautions", broken)
+    monkeypatch.setattr("discreet.cli.shared.cautions.cautions", broken)
     code, out, err = run(f"{PLAN} --algorithm objective-perturbation")
     assert (code, out) == (1, "")
     assert "late" in err

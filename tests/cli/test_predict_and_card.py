@@ -12,7 +12,7 @@ import pytest
 
 from discreet import Bounds, Guarantee, PrivateLogisticRegression, PrivateRidge, Schema, load
 from discreet.accounting.events import Pure
-from discreet.files.checksums import seal
+from discreet.files.checksums import with_checksum
 from discreet.report import card_dict, render
 
 FIT = "fit data.csv --target rich --epsilon 1 --schema schema.toml --out model.json --force --quiet"
@@ -319,7 +319,7 @@ def declared(*columns):
 @pytest.mark.parametrize("line", ["card model.json", "predict model.json data.csv --out p.csv"])
 def test_damaged_schema_is_one_clear_error(fitted, run, damage, line):
     content = json.loads((fitted / "model.json").read_text())
-    (fitted / "model.json").write_text(json.dumps(seal(damage(content))))
+    (fitted / "model.json").write_text(json.dumps(with_checksum(damage(content))))
     code, out, err = run(line)
     assert code == 1
     assert out == ""
@@ -353,7 +353,7 @@ def test_damaged_model_is_one_clear_error(fitted, run, place, value, line):
     part.pop(last)
     if value is not None:
         part[last] = value
-    (fitted / "model.json").write_text(json.dumps(seal(content)))
+    (fitted / "model.json").write_text(json.dumps(with_checksum(content)))
     code, out, err = run(line)
     assert code == 1
     assert out == ""

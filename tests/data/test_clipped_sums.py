@@ -269,7 +269,7 @@ def test_threads_do_not_gather_rows_into_one_place(
     dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every thread waits, once it has gathered rows, until the other has gathered some."""
-    monkeypatch.setattr("discreet.data.clipped_sums.os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("discreet.data.blocks.os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr("discreet.data.clipped_sums.SMALL", 0)
     rng = np.random.default_rng(8)
     X, index = rng.normal(size=(4000, 3)).astype(dtype), rng.permutation(4000)

@@ -157,11 +157,11 @@ def test_momentum_is_what_the_steps_need() -> None:
         assert plan.config.step <= stable / 2.0 * (1.0 + 1e-9)
 
 
-def test_the_line_search_is_cautious_once_rows_are_not_few() -> None:
+def test_the_line_search_is_conservative_once_rows_are_not_few() -> None:
     few, more = (early_stopping(problem(n, 120), Budget(1.0, 1e-6)) for n in (10_000, 40_000))
     assert few is not None
     assert more is not None
-    assert (few.config.cautious, more.config.cautious) == (False, True)
+    assert (few.config.conservative, more.config.conservative) == (False, True)
     assert 0 < more.config.line_search < 0.04 * more.steps
     assert more.norm_guess > few.norm_guess
 

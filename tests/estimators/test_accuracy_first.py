@@ -30,7 +30,7 @@ from discreet.errors import (
     InvalidParameter,
     NotCertified,
 )
-from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.shared.base import UndeclaredBounds
 
 N = 20_000
 RNG = np.random.default_rng(0)
@@ -147,7 +147,7 @@ def test_nothing_is_released_when_the_target_is_not_met() -> None:
     assert last.guarantee_.epsilon == model.guarantee_.epsilon
     assert tuple(seen) == last.outcome_.steps
     assert not any(step.accepted for step in last.outcome_.steps)
-    assert "no promise about its accuracy" in last.summary_
+    assert "no guarantee of its accuracy" in last.summary_
     assert last.predict(X[:7]).shape == (7,)
     # A later fit that meets its target has a model, and one that does not loses it again.
     model.set_params(max_error=0.45).fit(X, CLASS)
@@ -328,7 +328,7 @@ def test_command_line_error_rate_and_failure(files: Path, capsys: pytest.Capture
     shown = capsys.readouterr()
     assert code == 1  # so that no script takes it for a success
     assert "did not meet the target" in shown.err
-    assert "no promise" in json.loads((files / "model.json").read_text())["accuracy_first"][
+    assert "no guarantee" in json.loads((files / "model.json").read_text())["accuracy_first"][
         "summary"]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from discreet import (
 from discreet.algorithms import ALGORITHMS
 from discreet.data import ArraySource
 from discreet.errors import DiscreetError, InvalidParameter
-from discreet.estimators.classes import row_weights
+from discreet.estimators.shared.classes import row_weights
 from discreet.losses import Softmax
 
 RANDOM = np.random.default_rng(3)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from discreet import AccuracyFirst, Bounds, PrivateRidge, PrivateSearch, Range, Schema, load
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-from discreet.files.checksums import seal
+from discreet.files.checksums import with_checksum
 from discreet.inference import MomentIntervals
 
 N = 4000
@@ -118,7 +118,7 @@ def test_a_file_whose_intervals_are_not_its_own_is_refused(fitted: Any) -> None:
         copy = json.loads(json.dumps(content))
         for name, value in values.items():
             copy["model"]["inference_"][name] = value
-        return PrivateRidge.from_dict(seal(copy))
+        return PrivateRidge.from_dict(with_checksum(copy))
 
     assert isinstance(changed().inference_, MomentIntervals)
     for edit in (
@@ -133,7 +133,7 @@ def test_a_file_whose_intervals_are_not_its_own_is_refused(fitted: Any) -> None:
     without = json.loads(json.dumps(content))
     del without["model"]["inference_"]
     with pytest.raises(InvalidData):
-        PrivateRidge.from_dict(seal(without))
+        PrivateRidge.from_dict(with_checksum(without))
 
 
 def test_settings_that_the_intervals_are_not_of_are_not_saved() -> None:

@@ -27,7 +27,7 @@ from discreet import (
     PrivateStreamRegressor,
 )
 from discreet.errors import BudgetExceeded, Incompatible, InvalidData, InvalidParameter, Uncounted
-from discreet.estimators import charging
+from discreet.estimators.shared import charging
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(400, 3))

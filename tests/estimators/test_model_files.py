@@ -31,10 +31,16 @@ from discreet.accounting import epsilon_at
 from discreet.algorithms import ALGORITHMS
 from discreet.algorithms.stream.ftrl import ONE_PASS
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.base import UndeclaredBounds
-from discreet.estimators.claims import LABELS_PUBLIC
-from discreet.estimators.persistence import DAMAGED, Portable, _parameter, _plain, part_of_a_file
-from discreet.files.checksums import seal
+from discreet.estimators.shared.base import UndeclaredBounds
+from discreet.estimators.shared.claims import LABELS_PUBLIC
+from discreet.estimators.shared.persistence import (
+    DAMAGED,
+    Portable,
+    _parameter,
+    _plain,
+    part_of_a_file,
+)
+from discreet.files.checksums import with_checksum
 from discreet.losses import LOSSES, Clipped, Hinge, Squared
 from discreet.regularizers import REGULARIZERS
 from discreet.sets import SETS, Box, Intersection, L2Ball
@@ -123,7 +129,7 @@ def test_an_even_split_over_fits_is_read() -> None:
     with_value(less, "guarantee", "epsilon")(content)
     with_value(less, "parameters", "epsilon")(content)
     with pytest.raises(InvalidData, match="edited"):
-        Portable.from_dict(seal(content))
+        Portable.from_dict(with_checksum(content))
 
 
 def test_a_guarantee_after_the_fact_is_read() -> None:
@@ -217,7 +223,7 @@ def test_an_edited_file_is_refused(edit: str, signed: bool, tmp_path: Path) -> N
     content = json.loads(written())
     EDITS[edit](content)
     with contextlib.suppress(ValueError):  # a number that is not finite has no checksum
-        content = seal(content) if signed else content
+        content = with_checksum(content) if signed else content
     path.write_text(json.dumps(content))
     with pytest.raises(InvalidData) as caught:
         load(path)
@@ -233,7 +239,7 @@ def test_a_smaller_epsilon_is_refused_without_delta_too() -> None:
     with_value(0.999, "guarantee", "epsilon")(content)
     with_value(0.999, "parameters", "epsilon")(content)
     with pytest.raises(InvalidData, match="edited"):
-        Portable.from_dict(seal(content))
+        Portable.from_dict(with_checksum(content))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +261,9 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         (good | {"estimator": "Exploit"}, "not a model"),
     ):
         path = tmp_path / "bad.json"
-        path.write_text(json.dumps(seal(content) if isinstance(content, dict) else content))
+        path.write_text(
+            json.dumps(with_checksum(content) if isinstance(content, dict) else content)
+        )
         with pytest.raises(InvalidParameter, match=match):
             load(path)
 
@@ -283,7 +291,7 @@ def test_a_claim_after_the_fact_comes_with_its_reserve() -> None:
         edited = copy.deepcopy(content)
         edit(edited)
         with pytest.raises(InvalidData, match="edited"):
-            Portable.from_dict(seal(edited))
+            Portable.from_dict(with_checksum(edited))
 
 
 def test_labels_that_were_seen_stay_an_assumption() -> None:
@@ -292,14 +300,14 @@ def test_labels_that_were_seen_stay_an_assumption() -> None:
     content = model.to_dict()
     content["guarantee"]["assumptions"].remove(LABELS_PUBLIC)
     with pytest.raises(InvalidData, match="edited"):
-        Portable.from_dict(seal(content))
+        Portable.from_dict(with_checksum(content))
 
 
 def test_a_stream_file_says_that_rows_are_fed_once() -> None:
     content = fitted(discreet.PrivateStreamClassifier).to_dict()
     content["guarantee"]["assumptions"].remove(ONE_PASS)
     with pytest.raises(InvalidData, match="edited"):
-        Portable.from_dict(seal(content))
+        Portable.from_dict(with_checksum(content))
 
 
 @pytest.mark.parametrize(
@@ -333,7 +341,7 @@ def test_a_hostile_file_is_refused_quickly(edit: str, tmp_path: Path) -> None:
     content = fitted(PrivateLogisticRegression).to_dict()
     HOSTILE[edit](content)
     path = tmp_path / "model.json"
-    path.write_text(json.dumps(seal(content)))
+    path.write_text(json.dumps(with_checksum(content)))
     begun = time.perf_counter()
     with pytest.raises(InvalidData) as caught:
         load(path)
@@ -352,7 +360,7 @@ def test_numbers_that_are_not_finite_are_no_numbers(number: str, tmp_path: Path)
 
 def test_a_file_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.json"
-    monkeypatch.setattr("discreet.estimators.persistence.MOST_BYTES", 1000)
+    monkeypatch.setattr("discreet.estimators.shared.persistence.MOST_BYTES", 1000)
     with path.open("wb") as file:
         file.truncate(2000)
     with pytest.raises(InvalidData, match="larger than"):

@@ -31,7 +31,7 @@ from discreet import (
     UndeclaredBounds,
 )
 from discreet.errors import InvalidParameter
-from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
+from discreet.estimators.shared.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
 N = 300

@@ -15,9 +15,9 @@ import pytest
 import discreet
 from discreet import AccuracyFirst, Bounds, PrivateGeometricMedian, PrivateRidge
 from discreet.errors import InvalidData, TooFewRows
-from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.persistence import MODELS
-from discreet.estimators.reading import check_labels, read_rows, read_weights
+from discreet.estimators.shared.base import PrivateEstimator
+from discreet.estimators.shared.persistence import MODELS
+from discreet.estimators.shared.reading import check_labels, read_rows, read_weights
 
 ROWS = 37
 SECRETS = ("Ada Lovelace", "271828", "2.71828", "36", str(ROWS))
@@ -449,7 +449,7 @@ def test_too_little_memory_does_not_count_the_rows(monkeypatch: pytest.MonkeyPat
     def full(*rows: Any, **options: Any) -> Any:
         raise MemoryError(f"Unable to allocate an array with shape ({ROWS}, 2)")
 
-    monkeypatch.setattr("discreet.estimators.reading.validate_data", full)
+    monkeypatch.setattr("discreet.estimators.shared.reading.validate_data", full)
     with pytest.raises(MemoryError) as caught:
         read_rows(PrivateRidge(), X, Y)
     assert str(ROWS) not in str(caught.value)

@@ -26,7 +26,7 @@ from discreet import (
     PrivateStreamRegressor,
 )
 from discreet.errors import DiscreetError, InvalidParameter, Uncounted
-from discreet.estimators import charging
+from discreet.estimators.shared import charging
 
 BOUNDS = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1, 2))
 RNG = np.random.default_rng(3)

@@ -26,11 +26,11 @@ from discreet.algorithms.stream.learner import StreamLearner
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
-from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.journal import DAMAGED, LEFTOVER, MISSING, NO_FOLDER, Journal
-from discreet.estimators.persistence import load
+from discreet.estimators.shared.base import UndeclaredBounds
+from discreet.estimators.shared.persistence import load
 from discreet.estimators.stream import PrivateStreamClassifier, PrivateStreamRegressor
-from discreet.files.checksums import seal
+from discreet.files.checksums import with_checksum
 from discreet.noise import Seeded
 from discreet.sets import L2Ball
 
@@ -66,10 +66,10 @@ def edit_state(path: Path, edit: Callable[[dict[str, Any]], object], *, signed: 
     # A number that is not finite has no checksum.
     with contextlib.suppress(ValueError, KeyError, TypeError):
         if signed:
-            held["content"]["model"] = seal(held["content"]["model"])
+            held["content"]["model"] = with_checksum(held["content"]["model"])
     with contextlib.suppress(ValueError):
         if signed:
-            held = seal(held)
+            held = with_checksum(held)
     path.write_text(json.dumps(held))
     return path.read_text()
 

@@ -24,7 +24,7 @@ from discreet import (
 )
 from discreet.algorithms import ALGORITHMS
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-from discreet.estimators.tabular import Tabular
+from discreet.estimators.shared.tabular import Tabular
 
 RANDOM = np.random.default_rng(0)
 N = 400

@@ -27,7 +27,7 @@ from discreet import (
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.evaluation import fit_and_evaluate, plan_evaluation
 from discreet.evaluation.holdout import split_rows
-from discreet.files.checksums import seal
+from discreet.files.checksums import with_checksum
 from discreet.noise import Seeded
 
 LOUD = {"epsilon": 1e6, "delta": 1e-6, "random_state": 0}
@@ -90,7 +90,7 @@ def test_an_evaluation_that_was_edited_is_refused(people, model, change, forged)
     content = json.loads(json.dumps(content))
     change(content)
     with pytest.raises(InvalidData, match="damaged or was edited"):
-        discreet.evaluation.Evaluation.from_dict(seal(content) if forged else content)
+        discreet.evaluation.Evaluation.from_dict(with_checksum(content) if forged else content)
 
 
 def test_what_is_no_evaluation_is_refused_in_words(tmp_path):

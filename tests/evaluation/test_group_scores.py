@@ -26,7 +26,7 @@ from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.evaluation import plan_evaluation
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
-from discreet.files.checksums import seal
+from discreet.files.checksums import with_checksum
 from discreet.report.evaluated import evaluation_section
 
 RNG = np.random.default_rng(0)
@@ -160,4 +160,4 @@ def test_an_evaluation_of_groups_is_saved_loaded_and_reported(neighbours: str) -
 def test_a_public_size_is_refused_where_it_is_secret() -> None:
     found = evaluate(MODEL, X, Y, epsilon=5.0, groups=PEOPLE, rows_per_group=3, random_state=0)
     with pytest.raises(InvalidData, match="damaged"):
-        Evaluation.from_dict(seal(found.to_dict() | {"n_rows": 3000}))
+        Evaluation.from_dict(with_checksum(found.to_dict() | {"n_rows": 3000}))

@@ -167,9 +167,9 @@ def test_what_has_no_intervals_is_refused_before_a_row_is_read() -> None:
     pure = SufficientStatistics().plan(problem(), Budget(1.0))
     with pytest.raises(Incompatible, match="Gaussian noise"):
         AugmentedMomentsPlan.of(pure, "table")
-    cautious = SufficientStatistics(ridge="adassp").plan(problem(), BUDGET)
+    conservative = SufficientStatistics(ridge="adassp").plan(problem(), BUDGET)
     with pytest.raises(Incompatible, match="adassp"):
-        AugmentedMomentsPlan.of(cautious, "table")
+        AugmentedMomentsPlan.of(conservative, "table")
     for part in ({"regularizer": L1(strength=1.0)}, {"constraint": L2Ball(radius=1.0)}):
         with pytest.raises(Incompatible, match="ridge as the only penalty"):
             planned(**part)

@@ -110,8 +110,8 @@ def test_the_hessian_has_the_noise_that_is_paid_for() -> None:
 def test_the_ridge_of_the_table_is_the_one_that_was_asked_for() -> None:
     free = planned()
     assert free.ridge == 0.0 < free.fit.strength
-    ridged = planned(ObjectivePerturbation(strength=50.0)).explained()
-    assert ridged.fit.strength == 50.0
+    regularised = planned(ObjectivePerturbation(strength=50.0)).explained()
+    assert regularised.fit.strength == 50.0
     own = planned(regularizer=Ridge(strength=30.0))
     assert own.ridge == 30.0 == own.fit.strength
     step = planned(NoisyGradient(strength=20.0, sampler="full", rule="heavy-ball"))

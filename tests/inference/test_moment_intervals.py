@@ -123,8 +123,8 @@ def test_a_ridge_does_not_move_the_population() -> None:
     found = intervals(moments, 1e-6, target="population", strength=500.0)
     assert found.estimate == pytest.approx(np.linalg.solve(moments[:-1, :-1], moments[:-1, -1]))
     shrunk = intervals(moments, 1e-6, strength=500.0)
-    ridged = moments[:-1, :-1] + 500.0 * np.eye(3)
-    assert shrunk.estimate == pytest.approx(np.linalg.solve(ridged, moments[:-1, -1]))
+    regularised = moments[:-1, :-1] + 500.0 * np.eye(3)
+    assert shrunk.estimate == pytest.approx(np.linalg.solve(regularised, moments[:-1, -1]))
 
 
 def test_where_the_data_drowns_no_interval_is_finite() -> None:

@@ -20,6 +20,6 @@ def test_noise_pays_for_its_grid(kind: Kind, delta: float, norm: str) -> None:
     assert paid > 1.0003 * sensitivity
     unit = gaussian_multiplier(0.5, delta) if delta else 2.0
     assert made.scale >= paid * unit * (1 - 1e-12)
-    # What is promised of it is what is spent: the rest of the noise hides the rounding.
+    # What is guaranteed of it is what is spent: the rest of the noise hides the rounding.
     assert made.event.delta(0.5) >= delta * (1 - 1e-9)
     assert made.event.delta(0.5 * (1 - 1e-6)) > delta

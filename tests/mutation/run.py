@@ -1,12 +1,14 @@
 """Change the source one operator at a time and see whether the tests notice.
 
-    python tests/mutation/run.py [--rooms noise data] [--sample 25] [--seed 1]
+    python tests/mutation/run.py [--rooms noise data] [--sample 25] [--seed 1] [--record FILE]
 
 Each mutant changes one operator, constant or call of one file of a room. The tests of the folder
 that mirrors the room run against it, those of the file's own name and its docstring first, and the
 exact privacy losses of ``tests/privacy``. A mutant that no test notices has survived: its
-place, and why it may, stand in ``survivors.md`` beside this file. Mutants are drawn at random with
-a fixed seed, ``--sample`` from each room, since all of them would take days.
+place, and why it may, stand in ``survivors.md`` beside this file. All of them would take days, so
+mutants are drawn in a random order with a fixed seed, ``--sample`` from each room, the rooms in
+turn. With ``--record`` each result is appended to a file, and a later run skips those it holds: you
+may stop a run at any time, and a larger sample begins with the smaller one.
 
 A mutant lives in the memory of a forked process; no file is written.
 """
@@ -18,11 +20,11 @@ import ast
 import copy
 import importlib.abc
 import importlib.util
+import itertools
 import os
 import random
 import resource
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -35,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "discreet"
 ROOMS = ("accounting", "noise", "mechanisms", "data")
 PATIENCE = 120
-"""Seconds of CPU time after which the tests of a mutant count as failed: most never end."""
+"""Seconds of CPU time after which the tests of a mutant are stopped: most would never end."""
 
 SWAPPED: dict[type, type] = {
     ast.Lt: ast.LtE,
@@ -153,7 +155,7 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def tests_of(path: Path) -> list[list[str]]:
     """Return the tests to run in turn: those nearest to the file first."""
     room = path.relative_to(SOURCE).parts[0]
-    folder = sorted((ROOT / "tests" / room).glob("test_*.py"))
+    folder = sorted((ROOT / "tests" / room).rglob("test_*.py"))
     words = set(path.stem.split("_"))
     near = [str(p) for p in folder if words & set(p.stem.split("_"))]
     far = [str(p) for p in folder if str(p) not in near]
@@ -161,8 +163,8 @@ def tests_of(path: Path) -> list[list[str]]:
     return [group for group in ([str(path), *near], exact, far) if group]
 
 
-def survives(path: Path, tree: ast.Module) -> bool:
-    """Run the tests against a changed file, in a process of its own."""
+def outcome(path: Path, tree: ast.Module) -> str:
+    """Run the tests against a changed file, in a process of its own, and say how they ended."""
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
@@ -178,7 +180,8 @@ def survives(path: Path, tree: ast.Module) -> bool:
         except BaseException:
             failed = True
         os._exit(int(failed))
-    return os.waitpid(child, 0)[1] == 0
+    status = os.waitpid(child, 0)[1]
+    return "endless" if os.WIFSIGNALED(status) else "killed" if status else "SURVIVED"
 
 
 def drawn(room: str, count: int, seed: int) -> Iterator[tuple[Path, ast.Module, str]]:
@@ -188,12 +191,14 @@ def drawn(room: str, count: int, seed: int) -> Iterator[tuple[Path, ast.Module, 
         for path in sorted((SOURCE / room).rglob("*.py"))
         for number in range(len(sites(ast.parse(path.read_text()))))
     ]
-    for path, number in random.Random(f"{seed} {room}").sample(every, min(count, len(every))):
+    random.Random(f"{seed} {room}").shuffle(every)
+    for path, number in every[:count]:
         tree = copy.deepcopy(ast.parse(path.read_text()))
         node, kind = sites(tree)[number]
         place = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
         change_said = change(node, kind)
-        yield path, ast.fix_missing_locations(tree), f"{place} {change_said}"
+        said = " ".join(f"{place} {change_said}".split())
+        yield path, ast.fix_missing_locations(tree), said
 
 
 def main() -> None:
@@ -201,7 +206,11 @@ def main() -> None:
     parser.add_argument("--rooms", nargs="+", default=ROOMS, choices=ROOMS)
     parser.add_argument("--sample", type=int, default=25, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", type=Path, help="a file of results to extend")
     asked = parser.parse_args()
+    record = asked.record.resolve() if asked.record else Path(os.devnull)
+    record.touch()
+    known = {line[10:] for line in record.read_text().splitlines()}
     os.chdir(ROOT)
     # What every mutant needs and none changes is imported once.
     import mpmath  # noqa: F401
@@ -213,16 +222,16 @@ def main() -> None:
     assert not any(name.startswith("discreet") for name in sys.modules)
     for room in asked.rooms:
         first = SOURCE / room / "__init__.py"
-        if not survives(first, ast.parse(first.read_text())):
+        if outcome(first, ast.parse(first.read_text())) != "SURVIVED":
             raise SystemExit(f"The tests of {room} fail without any change.")
-        killed, mutants = 0, list(drawn(room, asked.sample, asked.seed))
-        for path, tree, said in mutants:
-            began = time.monotonic()
-            alive = survives(path, tree)
-            word = "SURVIVED" if alive else "killed"
-            print(f"{word:8} {time.monotonic() - began:4.0f} s  {said}", flush=True)
-            killed += not alive
-        print(f"{room}: {killed} of {len(mutants)} mutants killed", flush=True)
+    rooms = [drawn(room, asked.sample, asked.seed) for room in asked.rooms]
+    for mutants in itertools.zip_longest(*rooms):
+        for path, tree, said in filter(None, mutants):
+            if said not in known:
+                result = f"{outcome(path, tree):8}  {said}"
+                print(result, flush=True)
+                with record.open("a") as file:
+                    file.write(result + "\n")
 
 
 if __name__ == "__main__":

@@ -190,7 +190,7 @@ def test_bits_not_yet_drawn_count_as_error(name, bits, ratio):
 def test_settle_does_not_depend_on_the_guess():
     noise = Gaussian(1000.0, Grid(1.0, 1.0))
     for bits in (3, 2**20, 2**60 + 12345, 2**62 + 99, ONE - 1):
-        found = {inv.settle(bits, noise._tail, g, Seeded(1)) for g in (0, 1, 37, 1000, 10**6)}
+        found = {inv.draw_exactly(bits, noise._tail, g, Seeded(1)) for g in (0, 1, 37, 1000, 10**6)}
         assert len(found) == 1
 
 

@@ -228,3 +228,14 @@ def test_errors_of_draws_cover_the_unknown_bits_and_are_small(law: str) -> None:
         for word, value, error in zip(words, values, errors, strict=True):
             for end in (int(word), int(word) + 1):
                 assert abs(exact(mpf(end) / 2**64) - float(value)) <= float(error)
+
+
+def test_a_uniform_next_to_1_is_known_to_lose_without_further_bits() -> None:
+    class Spent:
+        def words(self, count: int) -> np.ndarray:
+            raise AssertionError("no further bits are needed")
+
+    for name in ("gumbel", "exponential"):
+        exact = selection._NOISES[name][1]
+        found = selection._choose_exactly(np.zeros(2), [2**64 - 1, 2**63], 1, exact, Spent())
+        assert found.tolist() == [1]

@@ -1,4 +1,4 @@
-"""Every listed algorithm keeps its promise under attack, and a broken one is caught.
+"""Every listed algorithm keeps its guarantee under attack, and a broken one is caught.
 
 An algorithm is covered by being listed, and a run takes a millisecond.
 """

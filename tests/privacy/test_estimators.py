@@ -1,4 +1,4 @@
-"""Every estimator keeps its promise under attack, and one that spends too much is caught.
+"""Every estimator keeps its guarantee under attack, and one that spends too much is caught.
 
 An estimator is covered by being public. What its fits cannot take is what it refuses.
 """
@@ -23,7 +23,7 @@ from discreet.auditing.statistic import released
 from discreet.bounds import NEIGHBOURS
 from discreet.data import Bounding, Rows
 from discreet.errors import DiscreetError
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.shared.base import PrivateEstimator
 from discreet.noise import Seeded
 from discreet.problem import Plan
 
@@ -100,7 +100,7 @@ def _plans_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 QUICK = ("objective-perturbation", "auto")
 """Algorithms to try in turn: what is left to the plan may take hundreds of steps. How each
-algorithm keeps its promise is tested with the algorithms."""
+algorithm keeps its guarantee is tested with the algorithms."""
 
 
 SIZES = (2, 100)

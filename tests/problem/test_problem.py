@@ -16,7 +16,7 @@ from discreet.defaults import Asked, recommend
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter
 from discreet.losses import Huber, Logistic, Loss, Poisson, Softmax, Squared
 from discreet.noise import Seeded, System
-from discreet.problem import Problem, sealed
+from discreet.problem import Problem, with_randomness
 from discreet.regularizers import L1, Group, Indicator, Nuclear, Regularizer
 from discreet.sets import (
     Box,
@@ -150,5 +150,5 @@ def test_a_seal_never_makes_a_release_secure() -> None:
     made = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0), theorem="none")
     for secure in (True, False):
         given = replace(made, secure=secure)
-        assert sealed(given, System()).secure == secure
-        assert not sealed(given, Seeded(0)).secure
+        assert with_randomness(given, System()).secure == secure
+        assert not with_randomness(given, Seeded(0)).secure

@@ -5,7 +5,7 @@ import pytest
 
 from discreet import Boolean, Categories, Guarantee, PrivateLogisticRegression, Range, Schema
 from discreet.accounting import Gaussian
-from discreet.estimators.claims import ALWAYS_ASSUMED
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED
 from discreet.report import About
 
 HOSTILE = (

@@ -64,10 +64,10 @@ RATES = np.array([1e-3, 0.01, 0.1, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_the_curve_of_gaussian_noise_is_that_of_two_normal_laws(epsilon):
     noise = gaussian_multiplier(epsilon, 1e-6)
-    promise = Guarantee(
+    claim = Guarantee(
         epsilon=epsilon, delta=1e-6, neighbours="zero-out", event=Gaussian(noise), theorem="t"
     )
-    found = np.array(detection_curve(promise, RATES))
+    found = np.array(detection_curve(claim, RATES))
     exact = norm.cdf(norm.ppf(RATES) + 1 / noise)
     # A bound, so never below; a few points of the curve suffice to come close.
     assert (found >= exact - 1e-12).all()
@@ -76,11 +76,11 @@ def test_the_curve_of_gaussian_noise_is_that_of_two_normal_laws(epsilon):
 
 def test_the_curve_is_never_above_the_stated_point_and_says_1_where_nothing_is_promised():
     for event, epsilon, delta in ((Pure(1.0), 1.0, 0.0), (Approximate(1.0, 0.1), 1.0, 0.1)):
-        promise = Guarantee(
+        claim = Guarantee(
             epsilon=epsilon, delta=delta, neighbours="zero-out", event=event, theorem="t"
         )
         stated = [detection_rate(epsilon, delta, rate) for rate in RATES]
-        assert detection_curve(promise, RATES) == pytest.approx(stated, abs=1e-9)
+        assert detection_curve(claim, RATES) == pytest.approx(stated, abs=1e-9)
     nothing = Guarantee(
         epsilon=1.0, delta=1.5, neighbours="zero-out", event=Approximate(1.0, 1.0), theorem="t"
     )
@@ -88,11 +88,11 @@ def test_the_curve_is_never_above_the_stated_point_and_says_1_where_nothing_is_p
 
 
 def test_of_an_ex_post_guarantee_the_reserve_counts():
-    promise = Guarantee(
+    claim = Guarantee(
         epsilon=0.5, delta=0.0, neighbours="zero-out", event=Pure(2.0), theorem="t",
         kind="ex-post", reserved=(2.0, 0.0),
     )  # fmt: skip
-    assert detection_curve(promise, [0.01]) == [pytest.approx(0.01 * math.exp(2))]
+    assert detection_curve(claim, [0.01]) == [pytest.approx(0.01 * math.exp(2))]
 
 
 @pytest.mark.parametrize("prior", [0.001, 0.5, 0.999])

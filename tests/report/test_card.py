@@ -122,10 +122,10 @@ def test_what_has_no_guarantee_has_no_card():
 def test_how_often_the_bounds_on_odds_fail(epsilon, neighbours):
     """For Gaussian noise the loss is normal, so what the card says can be computed."""
     sigma = gaussian_multiplier(epsilon, 1e-6)
-    promise = Guarantee(
+    claim = Guarantee(
         epsilon=epsilon, delta=1e-6, neighbours=neighbours, event=Gaussian(sigma), theorem="t"
     )
-    text = flat(card_text(promise))
+    text = flat(card_text(claim))
     said = float(re.search(r"twice as far come with probability at most ([\d.e-]+)\.", text)[1])
 
     def exceeds(level, shift):
@@ -135,7 +135,7 @@ def test_how_often_the_bounds_on_odds_fail(epsilon, neighbours):
     assert exceeds(epsilon, 1 / sigma) > 4e-6
     assert exceeds(epsilon + np.log(2), 1 / sigma) <= 2e-6 <= said
     if neighbours == "zero-out":
-        assert exceeds(promise.under("replace-one")[0] + np.log(2), 2 / sigma) <= said
+        assert exceeds(claim.under("replace-one")[0] + np.log(2), 2 / sigma) <= said
 
 
 def test_ex_post_shows_the_reserve_first():

@@ -80,10 +80,10 @@ def test_the_json_card_names_the_version_of_its_guarantee(model):
     ],
 )
 def test_every_entry_of_the_registry_is_valid(model, about, change):
-    promise = replace(model.guarantee_, **change)
-    entry = valid(registry_text(card_dict(promise, about=about)))
+    claim = replace(model.guarantee_, **change)
+    entry = valid(registry_text(card_dict(claim, about=about)))
     loss = entry["deployment"]["privacy_loss"]
-    epsilon, delta = promise.reserved or (promise.epsilon, promise.delta)
+    epsilon, delta = claim.reserved or (claim.epsilon, claim.delta)
     assert loss["privacy_parameters"]["epsilon"] == epsilon
     # A number, also for readers that take 1e-06 for a text.
     assert loss["privacy_parameters"].get("delta", 0.0) == delta

@@ -135,7 +135,7 @@ def test_the_list_says_met_only_of_what_is_met(model, tmp_path):
 def test_a_seeded_or_weak_release_says_so_first(model, read_page):
     model.guarantee_ = replace(model.guarantee_, secure=False, epsilon=60.0)
     text = read_page(report_html(model)).text
-    assert text.index("NOT private") < text.index("What is promised")
+    assert text.index("NOT private") < text.index("What is guaranteed")
     assert "no protection in practice" in text
 
 

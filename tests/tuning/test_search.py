@@ -40,7 +40,7 @@ from discreet.errors import (
     MissingBound,
     NotCertified,
 )
-from discreet.estimators.base import UndeclaredBounds
+from discreet.estimators.shared.base import UndeclaredBounds
 from discreet.evaluation.scored_rows import add_up, read
 from discreet.noise import Seeded
 from discreet.tuning import draw_tries

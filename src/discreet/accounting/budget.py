@@ -90,7 +90,7 @@ class Budget:
 
 
 def remarks(epsilon: float, delta: float, rows: int | None = None) -> tuple[str, ...]:
-    """Return cautions about what was promised or may be spent.
+    """Return cautions about what was claimed or may be spent.
 
     >>> len(remarks(60.0, 0.5))
     2

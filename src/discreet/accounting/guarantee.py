@@ -40,7 +40,7 @@ INSECURE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """What a release promises, with everything needed to check and compose it.
+    """What a release guarantees, with everything needed to check and compose it.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class Guarantee:
             raise Incompatible(
                 "These guarantees have no finite epsilon at so small a delta. Use a larger delta."
             )
-        if not _bears(event, (epsilon, total) if ex_ante else most):
+        if not _covers(event, (epsilon, total) if ex_ante else most):
             # privacy: what the curves together cannot show holds by adding up the points.
             event = Composed(tuple(Approximate(*cap) for cap in caps))
         return Guarantee(
@@ -311,17 +311,17 @@ class Guarantee:
             )
         given["event"] = event_from_dict(given["event"])
         guarantee = cls(**given)
-        if not guarantee._is_borne():
+        if not guarantee._event_covers_claim():
             raise InvalidData(
                 "This guarantee claims a smaller epsilon or delta than its event does. Use it as "
                 "discreet wrote it."
             )
         return guarantee
 
-    def _is_borne(self) -> bool:
+    def _event_covers_claim(self) -> bool:
         """Return whether the event costs no more than is claimed."""
         # The event of an ex-post guarantee is the worst case, which is what was reserved.
-        return _bears(self.event, self.reserved or (self.epsilon, self.delta))
+        return _covers(self.event, self.reserved or (self.epsilon, self.delta))
 
     def __repr__(self) -> str:
         shown = ("epsilon", "delta", "neighbours", "kind", "secure")
@@ -364,10 +364,10 @@ class Guarantee:
         return "\n".join(lines)
 
 
-def _bears(event: Event, claim: tuple[float, float]) -> bool:
+def _covers(event: Event, claim: tuple[float, float]) -> bool:
     """Return whether an event is known to cost no more than an epsilon and a delta."""
     # Accountants of other machines and releases may round a little differently.
-    # privacy: an unknown curve is 1, which bears no delta below it.
+    # privacy: an unknown curve is 1, which covers no delta below it.
     return event.delta(claim[0] * (1 + 1e-9)) <= claim[1] * 1.02
 
 

@@ -152,7 +152,7 @@ class AboveThreshold:
         refusal: float = 0.1,
         exact: bool = True,
     ) -> AboveThreshold:
-        """Return the cheapest rule that keeps two promises.
+        """Return the cheapest rule that meets two demands.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from discreet.checks import positive
 from discreet.errors import InvalidParameter
 from discreet.noise import Randomness
 from discreet.noise.grid import MOST_STEPS
-from discreet.noise.rounded_draws import REL, nearest, settle, tail_bits
+from discreet.noise.rounded_draws import REL, draw_exactly, nearest, tail_bits
 
 _REACH = 178.0  # P(G > 178 scale) < 2**-256
 
@@ -54,7 +54,7 @@ def geometric(scale: float, n: int, random: Randomness) -> Array:
     # floor(E * scale) for an exponential E; half a unit down turns floor into rint.
     k, open_ = nearest(y * scale - 0.5, error * scale + 2.0**-40)
     for i in open_:
-        k[i] = settle(int(bits[i]), tail, int(max(k[i], 0)), random)
+        k[i] = draw_exactly(int(bits[i]), tail, int(max(k[i], 0)), random)
     return k + 0.0
 
 

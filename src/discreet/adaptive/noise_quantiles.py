@@ -1,4 +1,4 @@
-"""How large noise gets: quantiles that accuracy promises rest on, privacy never.
+"""How large noise gets: quantiles that bounds of errors rest on, privacy never.
 
 For symmetric matrices with Laplace noise there is no closed form; the table
 below was simulated (100,000 draws up to dimension 77, fewer above) and holds

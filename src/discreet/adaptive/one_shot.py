@@ -108,7 +108,7 @@ class OneShot:
 
     @property
     def epsilon(self) -> float:
-        """The least epsilon at which the target is promised."""
+        """The least epsilon at which the target is met for sure."""
         return max(self._solution[0], LEAST_EPSILON)  # with a large delta none may be needed
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.accounting import Event, Guarantee
 from discreet.bounds import Array
 from discreet.noise import Randomness
-from discreet.problem import ASSUMED, Problem, sealed
+from discreet.problem import ASSUMED, Problem, with_randomness
 
 
 @dataclass(frozen=True)
@@ -88,4 +88,4 @@ class Costs:
             kind="ex-post",
             reserved=(self.reserved, self.delta),
         )
-        return sealed(stated, random)
+        return with_randomness(stated, random)

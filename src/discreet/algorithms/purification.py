@@ -42,9 +42,9 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.sets import L2Ball
 
@@ -165,7 +165,7 @@ class PurificationPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         inside = self.inner.guarantee
         theorem = theorems("purification", inside.theorem)
-        return promise(self, Pure(self.budget.epsilon), theorem, *inside.assumptions)
+        return guarantee_for(self, Pure(self.budget.epsilon), theorem, *inside.assumptions)
 
     @property
     def expected_excess(self) -> float:
@@ -201,4 +201,6 @@ class PurificationPlan(CalibratedPlan):
             whole = integers(2 * most + 1, inside.size, random) - most
             inside = step * whole.reshape(inside.shape).astype(np.float64)
         drawn = release(inside, self.noise, random)
-        return Release(self.problem.constraint.project(drawn), sealed(self.guarantee, random))
+        return Release(
+            self.problem.constraint.project(drawn), with_randomness(self.guarantee, random)
+        )

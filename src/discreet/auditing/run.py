@@ -214,7 +214,7 @@ def _counted_errors(
 
 
 def _threshold(first: Array, second: Array, runs: int, level: float, judge: Judge) -> float:
-    """Return the threshold that promises most, by the first runs."""
+    """Return the threshold that shows most, by the first runs."""
     pooled = np.unique(np.concatenate([first, second]))
     if len(pooled) > CANDIDATES:
         pooled = pooled[np.linspace(0, len(pooled) - 1, CANDIDATES).astype(int)]

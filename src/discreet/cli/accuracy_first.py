@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.fit import declared_model, read
-from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.models import MODELS
-from discreet.cli.parser import add_seed, add_settings
+from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.inputs import Inputs, add_inputs
+from discreet.cli.shared.models import MODELS
+from discreet.cli.shared.parser import add_seed, add_settings
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.files.writing import write_text
 from discreet.style.colours import BLUE, QUIET, SOFT
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> None:
     """Run, write the model if there is one, and say what it cost."""
     from discreet import AccuracyFirst
     from discreet.adaptive.outcome import unwatched
-    from discreet.cli.cautions import cautions
+    from discreet.cli.shared.cautions import cautions
     from discreet.report import card_text
 
     inputs = Inputs.of(args)

@@ -9,10 +9,10 @@ from typing import Any
 
 from discreet.bounds import NEIGHBOURS
 from discreet.checks import row_count
-from discreet.cli.files import say, tell
-from discreet.cli.models import MODELS, build
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed
 from discreet.cli.plan import _public_facts
+from discreet.cli.shared.files import say, tell
+from discreet.cli.shared.models import MODELS, build
+from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_seed
 
 _METHODS = ("auto", "gdp", "curve", "fixed", "exact", "one-run")
 

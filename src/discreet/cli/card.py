@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, read_model, say, tell
+from discreet.cli.shared.files import add_force, check_outputs, read_model, say, tell
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 
@@ -27,8 +27,8 @@ formats:
   registry     entry of the public registry of deployments (YAML), marked as a draft
   huggingface  front matter and a section for the README of a model on the Hub
 
-the card says in plain words what is promised, what an attacker can learn, what
-the promise rests on and what it does not cover. It holds public values only.
+the card says in plain words what is guaranteed, what an attacker can learn, what
+the guarantee rests on and what it does not cover. It holds public values only.
 What only you can say comes from options, or from a TOML file with the same
 names (intended_use = "...", curators = ["..."]); nothing is filled in for you.
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, say, tell, write_model
-from discreet.cli.parser import add_seed
+from discreet.cli.shared.files import add_force, check_outputs, say, tell, write_model
+from discreet.cli.shared.parser import add_seed
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.files.writing import write_json, write_text
 from discreet.schema import Categories, Range, Schema

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from discreet.bounds import Neighbours
-from discreet.cli.files import check_outputs, read_model, read_schema, say, tell
 from discreet.cli.fit import hides_size, read
-from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.parser import add_budget, add_group, add_seed, grouped
+from discreet.cli.shared.files import check_outputs, read_model, read_schema, say, tell
+from discreet.cli.shared.inputs import Inputs, add_inputs
+from discreet.cli.shared.parser import add_budget, add_group, add_seed, grouped
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.schema import Schema
 
@@ -69,7 +69,7 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Plan, read, score, print and write."""
-    from discreet.cli.cautions import cautions
+    from discreet.cli.shared.cautions import cautions
     from discreet.evaluation import plan_evaluation, run_plan
 
     inputs = Inputs.of(args)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.cli.files import add_force, check_outputs, read_schema, say, tell, write_model
-from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs, add_memory, limited
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.models import MODELS, build, needs_target
-from discreet.cli.parser import (
+from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.inputs import INPUTS_HELP, Inputs, add_inputs, add_memory, limited
+from discreet.cli.shared.models import MODELS, build, needs_target
+from discreet.cli.shared.parser import (
     ALGORITHM_HELP,
     add_budget,
     add_group,
@@ -152,9 +152,9 @@ def _fit(
     progress: Callable[[str], None],
 ) -> None:
     """Fit to rows in memory or, where they do not fit, to files."""
-    from discreet.cli.cautions import cautions
+    from discreet.cli.shared.cautions import cautions
     from discreet.data import watching
-    from discreet.estimators.learning import stand_in
+    from discreet.estimators.shared.learning import stand_in
 
     secret = hides_size(schema)
     # Where columns are to be learned, or rows belong to groups, all rows are held.
@@ -244,7 +244,7 @@ def declared_model(
         **settings,
     )
     if learned and schema.private:
-        from discreet.estimators.learning import stand_in
+        from discreet.estimators.shared.learning import stand_in
 
         stand_in(model)._given_bounds()
     else:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.bounds import NEIGHBOURS
-from discreet.cli.files import check_outputs, say, tell
-from discreet.cli.parser import Parser
+from discreet.cli.shared.files import check_outputs, say, tell
+from discreet.cli.shared.parser import Parser
 from discreet.errors import BudgetExceeded, Incompatible
 from discreet.files.writing import write_text
 

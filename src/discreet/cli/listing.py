@@ -7,8 +7,8 @@ import inspect
 from typing import Any
 
 from discreet.checks import one_of
-from discreet.cli.files import tell
-from discreet.cli.models import MODELS, OWN_OPTIONS
+from discreet.cli.shared.files import tell
+from discreet.cli.shared.models import MODELS, OWN_OPTIONS
 
 _EPILOG = """\
 examples:

@@ -18,8 +18,8 @@ _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy 
 _EPILOG = """\
 a first session:
   discreet demo --out demo
-  discreet schema draft data.csv --out schema.toml
-  discreet plan --model logistic --rows 20000 --features 12 --epsilon 1 --row-norm 1
+  discreet example
+  discreet plan --schema schema.toml --target income --rows 5000 --epsilon 1
   discreet fit data.csv --target income --epsilon 1 --schema schema.toml --out model.json
   discreet card model.json
   discreet report model.json --out report.html
@@ -99,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         card,
         demo,
         evaluate,
+        example,
         fit,
         ledger,
         listing,
@@ -109,13 +110,14 @@ def parser() -> argparse.ArgumentParser:
         summary,
         tune,
     )
-    from discreet.cli.parser import Parser
+    from discreet.cli.shared.parser import Parser
 
     found = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     found.add_argument("--version", action="version", version=f"discreet {__version__}")
     verbs = found.add_subparsers(dest="verb", metavar="verb", required=True)
     modules = (
         demo,
+        example,
         listing,
         schema,
         plan,
@@ -136,7 +138,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _parse(argv: Sequence[str] | None, arguments: argparse.Namespace) -> None:
-    from discreet.cli.run_file import expanded
+    from discreet.cli.shared.run_file import expanded
 
     given = expanded(sys.argv[1:] if argv is None else list(argv))
     parser().parse_args(given, arguments)

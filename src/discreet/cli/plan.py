@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
-from discreet.cli.files import check_outputs, read_schema, say, tell
-from discreet.cli.models import MODELS, build, predicts_classes
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
+from discreet.cli.shared.files import check_outputs, read_schema, say, tell
+from discreet.cli.shared.models import MODELS, build, predicts_classes
+from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -40,7 +40,7 @@ whose norm is the norm guess; rows are taken in the scaled domain, labels of a
 regression in half label ranges. Where noise dominates, residuals of ridge and
 elastic net are clipped earlier, so that the loss may change with epsilon.
 Guessing between two classes costs a logistic model 0.69 a row. The bound is
-rarely attained: a small one promises a useful model, after a large one the
+rarely attained: a small one means a useful model, after a large one the
 model may be useful all the same. Doubling the rows, or halving the row norm
 where the data allows it, buys as much as a larger epsilon.
 
@@ -107,7 +107,7 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
     from discreet import Budget
-    from discreet.cli.cautions import cautions
+    from discreet.cli.shared.cautions import cautions
     from discreet.problem.one_against_rest import OneAgainstRest
 
     budget = Budget(args.epsilon, args.delta)
@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> None:
         )
     if any(SECOND_BEST in row for row in table):
         lines.append(
-            f"{SECOND_BEST} what objective perturbation would promise: no bound is known for this\n"
+            f"{SECOND_BEST} the bound of objective perturbation: no bound is known for this\n"
             "  algorithm, which was taken because it usually does better at such sizes."
         )
     if isinstance(plan, OneAgainstRest):
@@ -185,7 +185,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _worthless(model: Any, plan: Any, n_features: int, rows: int) -> list[str]:
-    """Say in words where a bound promises no more than guessing."""
+    """Say in words where a bound is no better than guessing."""
     guess = {"sign": math.log(2.0), "index": math.log(max(2, plan.problem.loss.outputs))}
     least = guess.get(plan.problem.loss.target, 0.5)  # of labels in [-1, 1], half the square
     excess = _excess(model, plan, n_features)[0] / rows
@@ -249,7 +249,7 @@ def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
 
 
 def _excess(model: Any, plan: Any, n_features: int) -> tuple[float, str]:
-    """Return the bound of a plan, or what objective perturbation would promise, and its mark."""
+    """Return the bound of a plan, or the bound of objective perturbation, and its mark."""
     from sklearn.base import clone
 
     if math.isfinite(plan.expected_excess) or getattr(model, "algorithm", None) != "auto":

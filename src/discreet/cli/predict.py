@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, read_model, say
-from discreet.cli.inputs import INPUTS_HELP, Inputs, add_inputs
+from discreet.cli.shared.files import add_force, check_outputs, read_model, say
+from discreet.cli.shared.inputs import INPUTS_HELP, Inputs, add_inputs
 from discreet.errors import Incompatible
 from discreet.files.writing import replacing
 
@@ -81,7 +81,7 @@ def _writer(path: Path, header: list[str]) -> Iterator[Any]:
             rows.writerow(header)
             yield lambda columns: rows.writerows(zip(*(c.tolist() for c in columns), strict=True))
         return
-    from discreet.cli.arrow import pyarrow
+    from discreet.cli.shared.arrow import pyarrow
 
     arrow, writer = pyarrow(), None
     with replacing(path) as file:

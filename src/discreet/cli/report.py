@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.card import add_sources, sources
-from discreet.cli.files import add_force, check_outputs, read_model, say
+from discreet.cli.shared.files import add_force, check_outputs, read_model, say
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 
@@ -32,7 +32,7 @@ def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "report",
         help="write one page about a model, for a committee",
-        description="Write a report on a model file: promise, coefficients, evaluation, account, "
+        description="Write a report on a model file: guarantee, coefficients, evaluation, account, "
         "proofs and open questions on one HTML page.",
         epilog=_EPILOG,
     )

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, read_schema, say, tell
-from discreet.cli.inputs import Inputs, add_inputs, whole_text
+from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell
+from discreet.cli.shared.inputs import Inputs, add_inputs, whole_text
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 from discreet.schema import Schema

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import add_force, check_outputs, read_model, say, tell
+from discreet.cli.shared.files import add_force, check_outputs, read_model, say, tell
 from discreet.errors import Incompatible
 from discreet.files.writing import write_text
 

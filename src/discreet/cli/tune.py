@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.files import check_outputs, read_schema, say, tell, write_model
 from discreet.cli.fit import declared_model, read
-from discreet.cli.inputs import Inputs, add_inputs
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.models import MODELS
-from discreet.cli.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
+from discreet.cli.shared.files import check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.inputs import Inputs, add_inputs
+from discreet.cli.shared.models import MODELS
+from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
 from discreet.errors import InvalidParameter
 
 _EPILOG = """\

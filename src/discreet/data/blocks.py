@@ -10,10 +10,12 @@ change a result.
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
 from typing import TypeVar
@@ -29,6 +31,18 @@ R = TypeVar("R")
 
 FINE = 128
 """Rows in the small sums of a certificate: few, so that rounding stays small."""
+
+SHARD = 2**20
+"""Rows in a shard, whose sums one machine computes."""
+
+
+def shard_rows() -> int:
+    """Return the rows of a shard, a public number.
+
+    >>> shard_rows()
+    1048576
+    """
+    return SHARD
 
 
 def block_rows(dimension: int, *, sparse: bool = False) -> int:
@@ -62,6 +76,42 @@ def slices(n_rows: int, size: int) -> list[slice]:
     return [slice(a, min(a + size, n_rows)) for a in range(0, n_rows, size)]
 
 
+_inside = threading.local()
+
+
+def cut(shard: slice, size: int) -> list[slice]:
+    """Return consecutive slices of ``size`` rows that cover a shard.
+
+    >>> cut(slice(4, 7), 2)
+    [slice(4, 6, None), slice(6, 7, None)]
+    """
+    return [slice(a, min(a + size, shard.stop)) for a in range(shard.start, shard.stop, size)]
+
+
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def at_most(threads: int) -> Iterator[None]:
+    """Let sums take so many threads at most, which changes no number.
+
+    >>> with at_most(1):
+    ...     cores()
+    1
+    """
+    token = _threads.set(threads)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
+def cores() -> int:
+    """Return how many threads share out the blocks of a sum."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return min(8, found, _threads.get() or 8)
+
+
 @cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()
@@ -80,14 +130,23 @@ def in_order(function: Callable[[T], R], jobs: Iterable[T]) -> Iterator[R]:
     [0, 1, 4, 9]
     """
 
+    if getattr(_inside, "job", False):
+        # This is part of a job already: threads and their limits are taken care of.
+        yield from map(function, jobs)
+        return
+
     def quiet(job: T) -> R:
         # privacy: a warning of numpy would tell of the rows.
         with np.errstate(all="ignore"):
-            return function(job)
+            _inside.job = True
+            try:
+                return function(job)
+            finally:
+                _inside.job = False
 
     rest = iter(jobs)
     head = deque(islice(rest, 4))
-    workers = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    workers = cores()
     with one_blas_thread():
         # Jobs are let go of as they are done, because they may hold rows.
         first = (head.popleft() for _ in range(len(head)))
@@ -132,6 +191,10 @@ class Total:
         # privacy: two-sum keeps what the addition lost, so block sums add up exactly enough.
         self._error += (self._sum - (new - virtual)) + (part - virtual) + error
         self._sum = new
+
+    def join(self, other: Total) -> None:
+        """Add the arrays that another total added up."""
+        self.add(other._sum, other._error)
 
     def value(self) -> Array:
         """Return the sum."""

@@ -26,18 +26,18 @@ With numba installed, sums over enough rows are taken by the kernels of
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
-from discreet.data.blocks import Total, gamma, one_blas_thread, slices, summed
+from discreet.data.blocks import Total, cores, cut, gamma, one_blas_thread, slices, summed
 from discreet.data.blockwise import BLOCK_ROWS, LEAST_CAP, Blockwise, Index
 from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, steady
@@ -48,7 +48,12 @@ from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
 
 PATIENCE = 2**32
-"""Values read before a kernel is compiled, about as long as compiling takes."""
+"""Values read before a kernel is loaded or compiled. On few columns it saves little."""
+
+EAGER = 2**30
+"""The same for rows of at least ``BROAD`` numbers, where a kernel takes half the time."""
+
+BROAD = 64
 
 MOST_CAP = 2.0**1000
 """Larger caps cut nothing, and twice as much would be infinite."""
@@ -105,6 +110,23 @@ def sum_rounding(clip: float, *, n_rows: int, shifting: bool) -> float:
     inside = gamma(BLOCK_ROWS + 4) * (n_rows if shifting else min(BLOCK_ROWS, n_rows))
     between = (unit_roundoff() + gamma(n_rows / BLOCK_ROWS + 9) ** 2) * n_rows
     return 2.01 * clip * (inside + between)
+
+
+def parted(index: Index, n_rows: int, shard: int) -> Iterator[tuple[int, Index]]:
+    """Yield the numbers of shards that a batch has rows of, with these rows, in their order.
+
+    >>> list(parted(np.array([5, 0, 4]), 6, 3))
+    [(0, array([0])), (1, array([5, 4]))]
+    """
+    if n_rows <= shard:
+        yield 0, index
+        return
+    which = index // shard
+    order = np.argsort(which, kind="stable")
+    borders = np.searchsorted(which[order], np.arange(-(-n_rows // shard) + 1))
+    for k, (a, b) in enumerate(pairwise(borders.tolist())):
+        if b > a:
+            yield k, index[order[a:b]]
 
 
 class ClippedSums:
@@ -169,18 +191,18 @@ class ClippedSums:
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
-        self._patience = PATIENCE if work is None and not shifting else math.inf
-        if work is not None and work >= PATIENCE:
+        patience = min(EAGER, PATIENCE) if rows.dimension >= BROAD else PATIENCE
+        self._patience = patience if work is None and not shifting else math.inf
+        if work is not None and work >= patience:
             self._kernel = kernel_for(loss, rows.X, shifting=shifting)
         self._resources = ExitStack()
         self._pool: ThreadPoolExecutor | None = None
         self._helpers = 0
 
     def __enter__(self) -> Self:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         self._resources.enter_context(one_blas_thread())
         # The thread that asks works too.
-        self._helpers = min(8, cores) - 1
+        self._helpers = cores() - 1
         if self._helpers:
             self._pool = self._resources.enter_context(ThreadPoolExecutor(self._helpers))
         return self
@@ -202,23 +224,50 @@ class ClippedSums:
         return self._sum(index, w, clip, count=True)
 
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
-        if clip != self._clip:
-            self._limit(positive("clip", clip))
+        positive("clip", clip)
         n_rows = self.rows.n_rows if index is None else len(index)
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
-            self._kernel = kernel_for(self.loss, self.rows.X, shifting=self.shifting)
+            self._compile()
             self._patience = math.inf
+        total, short = Total(w.shape), 0
+        for part, found in self._parts_of_sum(index, w, clip, count):
+            total.join(part)
+            short += found
+        return total.value(), short
+
+    def _compile(self) -> None:
+        self._kernel = kernel_for(self.loss, self.rows.X, shifting=self.shifting)
+
+    def _parts_of_sum(
+        self, index: Index | None, w: Array, clip: float, count: bool
+    ) -> Iterator[tuple[Total, int]]:
+        """Yield the sum over each shard, and how many of its rows were not clipped."""
+        if clip != self._clip:
+            self._limit(clip)
         if self._slim and in_range(clip) and np.abs(w).max(initial=0.0) <= NARROW_RANGE**2:
             w = self._narrowed(w, index)
-        blocks = slices(n_rows, shared_rows(n_rows, w.size))
-        room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
-        total, short = Total(w.shape), 0
-        for first in range(0, len(blocks), max(len(room), 1)):
-            some = blocks[first : first + len(room)]
-            short += self._fill(room, some, index, w, count)
-            total.add(*summed(room[: len(some)]))
-        return total.value(), short
+        for shard, chosen in self._by_shard(index):
+            rows = shard.stop - shard.start
+            blocks = cut(shard, shared_rows(rows, w.size))
+            room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
+            total, short = Total(w.shape), 0
+            for first in range(0, len(blocks), max(len(room), 1)):
+                some = blocks[first : first + len(room)]
+                short += self._fill(room, some, chosen, w, count)
+                total.add(*summed(room[: len(some)]))
+            yield total, short
+
+    def _by_shard(self, index: Index | None) -> Iterator[tuple[slice, Index | None]]:
+        """Yield the rows of a sum, shard by shard, as places in what comes second."""
+        if index is None:
+            yield from ((s, None) for s in slices(self.rows.n_rows, self.rows.shard))
+        elif not self.shifting:
+            # privacy: rows that are exchanged keep their places in a batch, whatever their shards.
+            yield slice(0, len(index)), index
+        else:
+            for _, chosen in parted(index, self.rows.n_rows, self.rows.shard):
+                yield slice(0, len(chosen)), chosen
 
     def _limit(self, clip: float) -> None:
         """Set the largest slope of each row."""

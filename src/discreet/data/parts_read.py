@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.data.blocks import block_rows
+from discreet.data.cluster import Cluster, cluster_of
 from discreet.data.source import RawBlock
 from discreet.data.tables import Tables
 from discreet.errors import InvalidData
@@ -57,6 +59,27 @@ def watching(report: Callable[[Progress], None]) -> Iterator[None]:
         _watch.reset(token)
 
 
+class Watch:
+    """Passes on how far rows have been read, about once a second.
+
+    Parameters
+    ----------
+    total
+        Rows that there are.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total, self._report = total, _watch.get()
+        self._start = self._said = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """Say that so many rows are done."""
+        now = time.monotonic()
+        if self._report is not None and now - self._said >= PACE:
+            self._said = now
+            self._report(Progress(done, self._total, now - self._start))
+
+
 class StreamSource:
     """Rows of tables that are read part by part.
 
@@ -98,19 +121,23 @@ class StreamSource:
         self.n_features, self.dtype = n_features, np.dtype(dtype)
         self.n_rows = tables.count() if n_rows is None else n_rows
 
+    @cached_property
+    def cluster(self) -> Cluster | None:
+        """The same rows on the workers of the active Dask client, if there is one."""
+        return cluster_of(
+            self._tables, self._columns, self._read, self.n_features, self.dtype, self.n_rows
+        )
+
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
-        report, start, said, done = _watch.get(), time.monotonic(), time.monotonic(), 0
+        done, watch = 0, Watch(self.n_rows)
         size = block_rows(self.n_features)
         for table in self._tables.read(self._columns):
             raw = self._read(table)
             for a in range(0, len(raw.X), size):
                 yield RawBlock(*(None if v is None else v[a : a + size] for v in raw))
             done += len(raw.X)
-            now = time.monotonic()
-            if report is not None and now - said >= PACE:
-                said = now
-                report(Progress(done, self.n_rows, now - start))
+            watch(done)
         if done != self.n_rows:
             # privacy: their number may be secret, so it is not told.
             raise InvalidData("The table changed while it was read: it had another number of rows.")

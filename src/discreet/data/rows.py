@@ -1,7 +1,9 @@
 """Bounded rows and the sums over them that solvers need.
 
 Every kernel works block by block (see :mod:`discreet.data.blocks`), so nothing
-as large as the data is ever allocated beside it.
+as large as the data is ever allocated beside it. Blocks make up shards of a fixed number of
+rows. A shard's sums depend on its own rows only, so that it does not matter where they are
+computed: :class:`~discreet.data.spread.Spread` asks the workers of a cluster for them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
-from discreet.data.blocks import Total, block_rows, fine_rows, in_order, slices
+from discreet.data.blocks import Total, block_rows, cut, fine_rows, in_order, shard_rows, slices
 from discreet.data.identifiers import Codes
 from discreet.data.norms import norms_of, outwards, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
@@ -44,6 +46,8 @@ class Rows:
     share, groups
         Where rows belong to groups, how much of a full row each counts, which is a factor
         of its weight, and the number of its group.
+    shard
+        Rows in a shard.
 
     Examples
     --------
@@ -61,15 +65,39 @@ class Rows:
         norms: Array | None = None,
         share: Array | None = None,
         groups: Codes | None = None,
+        shard: int | None = None,
     ) -> None:
         self.X = X
         self.y = y
         self.weight = np.ones(X.shape[0]) if weight is None else weight
         self.norms = _norms(X) if norms is None else norms
-        self.share, self.groups = share, groups
+        self.share, self.groups, self.shard = share, groups, shard or shard_rows()
         self.sparse = bool(sp.issparse(X))
         self.resident = Resident(X, y, self.weight, self.norms)
         self._block = block_rows(self.dimension, sparse=self.sparse)
+
+    def __reduce__(self) -> Any:
+        given = (self.X, self.y, self.weight, self.norms, self.share, self.groups, self.shard)
+        return Rows, given
+
+    def parts(self, kind: str, *asked: Any) -> Iterator[Any]:
+        """Yield what every shard answers, in order.
+
+        Parameters
+        ----------
+        kind
+            ``"gradient"``, ``"objective"``, ``"hessian"``, ``"hessian_product"``,
+            ``"certified"``, ``"inertia"`` or ``"projected"``.
+        asked
+            Loss, weights and what else the answer takes.
+        """
+        answer = getattr(self, f"_{kind}_of")
+        yield from (answer(s, *asked) for s in slices(self.n_rows, self.shard))
+
+    @property
+    def longest(self) -> float:
+        """Bound on the norm of every row."""
+        return float(self.norms.max(initial=0.0))
 
     @property
     def n_rows(self) -> int:
@@ -82,7 +110,7 @@ class Rows:
         return int(self.X.shape[1])
 
     def take(self, index: npt.NDArray[np.intp] | slice) -> Rows:
-        """Return some of the rows, copied."""
+        """Return some of the rows, copied. Of every so many of them shards stay together."""
         if not self.sparse and isinstance(index, slice):
             X = self._copied(range(*index.indices(self.n_rows)))
         else:
@@ -91,7 +119,20 @@ class Rows:
             X = np.ascontiguousarray(X)
         share = None if self.share is None else self.share[index]
         groups = None if self.groups is None else self.groups[index]
-        return Rows(X, self.y[index], self.weight[index], self.norms[index], share, groups)
+        step = index.step if isinstance(index, slice) and index.start is None else None
+        shard = self.shard // step if step and self.shard % step == 0 else None
+        given = self.y[index], self.weight[index], self.norms[index]
+        return Rows(X, *given, share, groups, shard)
+
+    def sampled(self, stride: int) -> Rows:
+        """Return every ``stride``-th row, as heavy as all of them together.
+
+        >>> Rows(np.eye(4), np.ones(4)).sampled(2).weight
+        array([2., 2.])
+        """
+        rows = self.take(slice(None, None, stride))
+        rows.weight = rows.weight * stride
+        return rows
 
     def shared(self, share: Array, groups: Codes) -> Rows:
         """Return the rows, each counting that much of what it did, and knowing its group.
@@ -100,7 +141,8 @@ class Rows:
         >>> rows.weight
         array([0.5, 1. ])
         """
-        return Rows(self.X, self.y, self.weight * share, self.norms, share, groups)
+        weight = self.weight * share
+        return Rows(self.X, self.y, weight, self.norms, share, groups, self.shard)
 
     def _copied(self, places: range) -> Any:
         """Return rows at regular places; of spilled ones few pages at a time are in memory."""
@@ -132,8 +174,11 @@ class Rows:
         >>> Rows(np.array([[3.0, 4.0]]), np.zeros(1)).projected(np.array([0.6, 0.8]))
         array([5.])
         """
-        found = [np.zeros(0)]
-        for s in slices(self.n_rows, self._block):
+        return np.concatenate([np.zeros(0), *self.parts("projected", direction)])
+
+    def _projected_of(self, shard: slice, direction: Array) -> Array:
+        found = []
+        for s in cut(shard, self._block):
             X = self._slice(s)
             X = X.astype(np.float64, copy=False)
             # privacy: products of matrices may sum a row in an order that depends on its position.
@@ -146,11 +191,26 @@ class Rows:
         >>> round(Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.zeros(2)).inertia(), 9)
         26.0
         """
-        parts = slices(self.n_rows, 2**20)
-        return math.fsum(float(self.weight[s] @ self.norms[s] ** 2) for s in parts)
+        return math.fsum(self.parts("inertia"))
 
-    def block_gradients(self, loss: Loss, w: Array) -> Iterator[Array]:
-        """Yield the gradient of the sum over each block, in order.
+    def _inertia_of(self, s: slice) -> float:
+        return float(self.weight[s] @ self.norms[s] ** 2)
+
+    def gradient(self, loss: Loss, w: Array) -> Array:
+        """Return the gradient of the sum, shaped like ``w``."""
+        total = Total(w.shape)
+        for part in self.parts("gradient", loss, w):
+            total.join(part)
+        return total.value()
+
+    def _gradient_of(self, shard: slice, loss: Loss, w: Array) -> Total:
+        total = Total(w.shape)
+        for part in self.block_gradients(loss, w, shard):
+            total.add(part)
+        return total
+
+    def block_gradients(self, loss: Loss, w: Array, shard: slice | None = None) -> Iterator[Array]:
+        """Yield the gradient of the sum over each block of a shard, in order.
 
         A block's gradient depends on the rows of that block only.
         """
@@ -159,34 +219,34 @@ class Rows:
             X = self._slice(s)
             return combine(X, _times(self.weight[s], loss.slope(X @ w, self.y[s])))
 
-        yield from in_order(one, slices(self.n_rows, self._block))
-
-    def gradient(self, loss: Loss, w: Array) -> Array:
-        """Return the gradient of the sum, shaped like ``w``."""
-        total = Total(w.shape)
-        for part in self.block_gradients(loss, w):
-            total.add(part)
-        return total.value()
+        yield from in_order(one, cut(shard or slice(0, self.n_rows), self._block))
 
     def objective(self, loss: Loss, w: Array) -> tuple[float, Array]:
         """Return the value of the sum and its gradient."""
+        total, values = Total(w.shape), []
+        for found, part in self.parts("objective", loss, w):
+            values += found
+            total.join(part)
+        return math.fsum(values) if np.isfinite(values).all() else math.inf, total.value()
 
+    def _objective_of(self, shard: slice, loss: Loss, w: Array) -> tuple[list[float], Total]:
         def one(s: slice) -> tuple[float, Array]:
             X, y, weight = self._slice(s), self.y[s], self.weight[s]
             z = X @ w
             return float(weight @ loss.value(z, y)), combine(X, _times(weight, loss.slope(z, y)))
 
         total, values = Total(w.shape), []
-        for value, part in in_order(one, slices(self.n_rows, self._block)):
+        for value, part in in_order(one, cut(shard, self._block)):
             values.append(value)
             total.add(part)
-        return math.fsum(values) if np.isfinite(values).all() else math.inf, total.value()
+        return values, total
 
     def hessian(self, loss: Loss, w: Array, *, shifting: bool = False) -> Array:
         """Return the second derivative of the sum in ``w.ravel()``, a square matrix.
 
         With ``shifting`` the part of a row is the same wherever the row stands.
         """
+<<<<<<< HEAD
         return self._second(lambda z, s: _times(self.weight[s], loss.curvature(z, self.y[s])), w,
                             shifting)  # fmt: skip
 
@@ -205,7 +265,14 @@ class Rows:
 
     def _second(self, of: Callable[[Array, slice], Array], w: Array, shifting: bool) -> Array:
         """Return the sum of ``x x'`` times what ``of`` makes of predictions."""
+=======
+        total = np.zeros((w.size, w.size))
+        for part in self.parts("hessian", loss, w, shifting):
+            total += part
+        return total
+>>>>>>> main
 
+    def _hessian_of(self, shard: slice, loss: Loss, w: Array, shifting: bool) -> Array:
         def one(s: slice) -> Array:
             X = self._slice(s)
             # privacy: products of matrices may sum a row in an order that depends on its position.
@@ -213,13 +280,18 @@ class Rows:
             return _gram(X, of(z, s)) if w.ndim == 1 else _gram_outputs(X, of(z, s))
 
         total = np.zeros((w.size, w.size))
-        for part in in_order(one, slices(self.n_rows, self._block)):
+        for part in in_order(one, cut(shard, self._block)):
             total += part
         return total
 
     def hessian_product(self, loss: Loss, w: Array, v: Array) -> Array:
         """Return the second derivative of the sum at ``w`` times ``v``."""
+        total = Total(w.shape)
+        for part in self.parts("hessian_product", loss, w, v):
+            total.join(part)
+        return total.value()
 
+    def _hessian_product_of(self, shard: slice, loss: Loss, w: Array, v: Array) -> Total:
         def one(s: slice) -> Array:
             X = self._slice(s)
             curvature = _times(self.weight[s], loss.curvature(X @ w, self.y[s]))
@@ -228,9 +300,9 @@ class Rows:
             return combine(X, turned)
 
         total = Total(w.shape)
-        for part in in_order(one, slices(self.n_rows, self._block)):
+        for part in in_order(one, cut(shard, self._block)):
             total.add(part)
-        return total.value()
+        return total
 
     def certified_gradient(self, loss: Loss, w: Array) -> tuple[Array, float]:
         """Return the gradient and a bound on its distance from the real-arithmetic one.
@@ -240,10 +312,28 @@ class Rows:
         slope at a given ``z`` is within ``2u (8 |f'| + 2 K + smoothness *
         offset)`` of the true one.
         """
-        reach = float(self.norms.max(initial=0.0)) * _size(w) * 1.01
+        reach = self.longest * _size(w) * 1.01
         smoothness = loss.regularity(label=math.inf, reach=reach).smoothness
         fine = fine_rows(self.dimension, sparse=self.sparse)
         margin = margin_error(self._terms(), self.dimension, _size(w))
+        total, count, errors, shares = Total(w.shape), 0, [], []
+        for k, (sums, n, error, share) in enumerate(
+            self.parts("certified", loss, w, smoothness, margin)
+        ):
+            total.join(sums)
+            # Sums of shards are added too, and what rounding took from them.
+            count += n + (2 if k else 0)
+            errors += error
+            shares += share
+        gradient = total.value()
+        wrong = math.fsum(errors) + math.fsum(shares) * sum_error(fine, count)
+        tiny = self.n_rows * self.dimension * 1e-300
+        return gradient, 1.01 * wrong + 1.01 * unit_roundoff() * _size(gradient) + tiny
+
+    def _certified_of(
+        self, shard: slice, loss: Loss, w: Array, smoothness: float, margin: float
+    ) -> tuple[Total, int, list[float], list[float]]:
+        fine = fine_rows(self.dimension, sparse=self.sparse)
 
         def one(s: slice) -> tuple[list[Array], float, float]:
             X, weight = self._slice(s), self.weight[s]
@@ -257,16 +347,13 @@ class Rows:
             return self._fine_sums(X, _times(weight, slope), fine), error, share
 
         total, count, errors, shares = Total(w.shape), 0, [], []
-        for parts, error, share in in_order(one, slices(self.n_rows, self._fine_block(fine))):
+        for parts, error, share in in_order(one, cut(shard, self._fine_block(fine))):
             for part in parts:
                 total.add(part)
             count += len(parts)
             errors.append(error)
             shares.append(share)
-        gradient = total.value()
-        error = math.fsum(errors) + math.fsum(shares) * sum_error(fine, count)
-        tiny = self.n_rows * self.dimension * 1e-300
-        return gradient, 1.01 * error + 1.01 * unit_roundoff() * _size(gradient) + tiny
+        return total, count, errors, shares
 
     def _terms(self) -> int:
         """Return the largest number of products in one ``<x_i, w>``."""

@@ -35,6 +35,10 @@ class Tables:
         Counts the rows.
     named
         Whether names are the user's; columns of arrays have none.
+    parts
+        Returns the same tables as tasks for the workers of a cluster, if they can be had so.
+    lengths
+        Counts the rows of each.
 
     Examples
     --------
@@ -48,6 +52,8 @@ class Tables:
     types: dict[str, str]
     count: Callable[[], int]
     named: bool = True
+    parts: Callable[[Sequence[str]], list[Any]] | None = None
+    lengths: Callable[[], list[int]] | None = None
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that no column, or more than one, has."""
@@ -141,12 +147,15 @@ def _quiet(read: Callable[[Sequence[str]], Iterator[Any]]) -> Callable[..., Iter
         except (DiscreetError, MemoryError):
             raise
         except Exception:
-            # privacy: the original message may quote what it stopped at.
-            raise InvalidData(
-                "The table cannot be read to its end. Read it without a fit to see why."
-            ) from None
+            raise unread() from None
 
     return told
+
+
+def unread() -> InvalidData:
+    """Return what is said of a table at which another library stopped."""
+    # privacy: the original message may quote what it stopped at.
+    return InvalidData("The table cannot be read to its end. Read it without a fit to see why.")
 
 
 def _of_dataset(dataset: Any) -> Tables:
@@ -188,8 +197,20 @@ def _of_dask_frame(frame: Any, y: Any) -> Tables:
         for k in range(wanted.npartitions):
             yield wanted.partitions[k].compute()
 
+    def lengths() -> list[int]:
+        try:
+            return [int(n) for n in frame.map_partitions(len).compute()]
+        except Exception:
+            raise unread() from None
+
     types = {str(name): str(kind) for name, kind in whole.dtypes.items()}
-    return Tables(_quiet(read), types, lambda: len(frame))
+    return Tables(
+        _quiet(read),
+        types,
+        lambda: sum(lengths()),
+        parts=lambda columns: whole[list(columns)].to_delayed(),
+        lengths=lengths,
+    )
 
 
 def _of_dask_array(X: Any, y: Any) -> Tables:
@@ -204,14 +225,31 @@ def _of_dask_array(X: Any, y: Any) -> Tables:
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
         for k in range(len(X.chunks[0])):
-            part = X.blocks[k].compute()
-            held = dict(zip(names, part.T, strict=True))
-            if y is not None:
-                held["y"] = y.blocks[k].compute()
-            yield {name: held[name] for name in columns}
+            label = None if y is None else y.blocks[k].compute()
+            yield _columns(X.blocks[k].compute(), label, names, list(columns))
+
+    def parts(columns: Sequence[str]) -> list[Any]:
+        from dask.delayed import delayed  # there is one, or there were no array of its
+
+        labels = [None] * len(X.chunks[0]) if y is None else y.to_delayed().ravel()
+        both = zip(X.to_delayed().ravel(), labels, strict=True)
+        return [delayed(_columns)(part, label, names, list(columns)) for part, label in both]
 
     types = dict.fromkeys(names, str(X.dtype)) | ({} if y is None else {"y": str(y.dtype)})
-    return Tables(_quiet(read), types, lambda: int(X.shape[0]), named=False)
+    return Tables(
+        _quiet(read),
+        types,
+        lambda: int(X.shape[0]),
+        named=False,
+        parts=parts,
+        lengths=lambda: [int(n) for n in X.chunks[0]],
+    )
+
+
+def _columns(X: Any, y: Any, names: list[str], columns: list[str]) -> dict[str, Any]:
+    """Return columns of a chunk by name."""
+    held = dict(zip(names, X.T, strict=True)) | {"y": y}
+    return {name: held[name] for name in columns}
 
 
 def _is_dask(data: Any) -> bool:

@@ -42,12 +42,16 @@ class Asked:
         Ridge strength, on the sum scale.
     norm_guess
         Guess of the norm of good weights.
+    alone
+        Whether nothing else shares the budget: no ledger, no other fit of the same rows, no
+        second mechanism. Noise that composes badly may then serve.
     """
 
     algorithm: str | Algorithm = "auto"
     settings: Mapping[str, Any] | None = None
     strength: float | None = None
     norm_guess: float | None = None
+    alone: bool = True
 
     @property
     def parameters(self) -> dict[str, Any]:

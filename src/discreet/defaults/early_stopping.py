@@ -40,7 +40,7 @@ from discreet.tuned.defaults import (
     DRAWN,
     LEAST_RATE,
     LINE_SEARCH,
-    LINE_SEARCH_CAUTIOUS,
+    LINE_SEARCH_CONSERVATIVE,
     LINE_SEARCH_WEIGHTS,
     LONGEST,
     MOMENTUM,
@@ -98,8 +98,8 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
     found: dict[str, Any] = {}
     if logit:
         few = case.region == REGIONS[0]
-        part = LINE_SEARCH / (p + LINE_SEARCH_WEIGHTS) if few else LINE_SEARCH_CAUTIOUS
-        found = {"line_search": math.ceil(steps * part), "cautious": not few}
+        part = LINE_SEARCH / (p + LINE_SEARCH_WEIGHTS) if few else LINE_SEARCH_CONSERVATIVE
+        found = {"line_search": math.ceil(steps * part), "conservative": not few}
     return NoisyGradient(
         steps=steps,
         step=time / steps,

@@ -10,6 +10,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS, ObjectivePerturbation
 from discreet.checks import one_of
 from discreet.defaults.case import CALIBRATED_CLIP, CORNER_WIDTH, Asked, Case
+from discreet.defaults.pure_noise import with_least_noise
 from discreet.defaults.rounded_corners import rounded_by
 from discreet.defaults.rules import RULES, Rule
 from discreet.errors import Incompatible, InvalidParameter
@@ -55,7 +56,8 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     for rule in RULES:
         plan = rule.plan(case) if case.region in rule.regions and rule.applies(case) else None
         if plan is not None:
-            reason = _reason(rule, case)
+            plan, noise = with_least_noise(case, plan)
+            reason = "; ".join(filter(None, (_reason(rule, case), noise)))
             return plan.explained(reason=reason) if isinstance(plan, CalibratedPlan) else plan
     raise AssertionError("the last rule is for every case")
 

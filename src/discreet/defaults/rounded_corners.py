@@ -7,7 +7,7 @@ the calibration asks for more ridge than was asked for, which costs far more tha
 rule takes twice the least width at which the ridge stays as it was asked for, and the widest one
 where there is no ridge or a fainter one than privacy needs. It knows public facts only.
 
-The rule looks to ordinary data. On data made of corners the bias grows with the rows, and there
+The rule is for ordinary data. On data made of corners the bias grows with the rows, and there
 localization has the better worst case; the plan says so.
 """
 

@@ -1,9 +1,7 @@
 """Scikit-learn estimators."""
 
 from discreet.estimators.accuracy_first import AccuracyFirst
-from discreet.estimators.base import UndeclaredBounds
 from discreet.estimators.classifiers import PrivateLinearSVC, PrivateLogisticRegression
-from discreet.estimators.persistence import load
 from discreet.estimators.quantiles import PrivateMedian, PrivateQuantile
 from discreet.estimators.regressors import (
     PrivateElasticNet,
@@ -17,6 +15,8 @@ from discreet.estimators.sgd import (
     PrivateSGDClassifier,
     PrivateSGDRegressor,
 )
+from discreet.estimators.shared.base import UndeclaredBounds
+from discreet.estimators.shared.persistence import load
 from discreet.estimators.sparse import (
     NoStableSupport,
     PrivateLasso,

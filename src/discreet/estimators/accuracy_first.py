@@ -18,16 +18,16 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import between, positive, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
-from discreet.estimators.base import assuming, warn_of_classes
-from discreet.estimators.charging import charged
-from discreet.estimators.claims import ACCURACY_FIRST, LABELS_PUBLIC
-from discreet.estimators.classes import check_two, read_classes
-from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.persistence import Seedless, whole
+from discreet.estimators.shared.base import assuming, warn_of_classes
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
+from discreet.estimators.shared.classes import check_two, read_classes
+from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.persistence import Seedless, whole
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import Problem, sealed
+from discreet.problem import Problem, with_randomness
 from discreet.tuned.algorithms import RIDGE_A_ROW
 
 METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
@@ -61,10 +61,10 @@ def answers_alike(bounds: Bounds, coef: Array, intercept: Array) -> bool:
     return any(constant + low > 0.0 or constant + high <= 0.0 for low, high in spans)
 
 
-def _promise(plan: AccuracyPlan, random: Randomness) -> Guarantee:
+def _claim(plan: AccuracyPlan, random: Randomness) -> Guarantee:
     """Return what no output of the run can exceed."""
     if isinstance(plan, OneShot):
-        return sealed(plan.guarantee, random)
+        return with_randomness(plan.guarantee, random)
     return plan.costs.guarantee(plan.costs.reserved, random)
 
 
@@ -347,7 +347,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         ledger = self.ledger if self.ledger is not None else inner.ledger
         method = f"{ACCURACY_FIRST}{plan.facts()['method']}"
-        with charged(self, ledger, _promise(plan, random), method) as entry:
+        with charged(self, ledger, _claim(plan, random), method) as entry:
             outcome = self._run(plan, X, y, random, watch)
             entry.settle(outcome.guarantee)
         self.n_features_in_ = inner.n_features_in_
@@ -394,7 +394,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             )
         model = "no model was released"
         if outcome.weights is not None:
-            model = "the last model was released, with no promise about its accuracy"
+            model = "the last model was released, with no guarantee of its accuracy"
         return (
             f"Does not meet {what} within the cap: epsilon {spent:.3g} of {reserved:.3g} reserved "
             f"was spent and {model}."

@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
-from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, ClassWeights, Penalised
-from discreet.estimators.parameters import (
+from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
+from discreet.estimators.shared.parameters import (
     ALGORITHM,
     CLASS_WEIGHT,
     COMMON,
@@ -19,7 +19,7 @@ from discreet.estimators.parameters import (
     INTERCEPT,
     PENALTIES,
 )
-from discreet.estimators.probabilities import joint_probabilities
+from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
 
 _C = """

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-from discreet.files.checksums import is_sealed, parse, seal
+from discreet.files.checksums import checksum_holds, parse, with_checksum
 from discreet.files.writing import LOCKS, replacing
 
 Built = TypeVar("Built")
@@ -180,7 +180,7 @@ class Journal:
             raise InvalidData(DAMAGED)
         # privacy: counts that were set back would let a block of noise outlive its horizon.
         with undamaged():
-            whole = is_sealed(held)
+            whole = checksum_holds(held)
         if not whole:
             raise InvalidData(DAMAGED)
         return held
@@ -189,7 +189,7 @@ class Journal:
         serial = self._serial + 1
         head = {"format": FORMAT, "version": VERSION, "warning": SECRET}
         held = {**head, "owner": self._owner, "serial": serial, "content": content}
-        text = json.dumps(seal(held))
+        text = json.dumps(with_checksum(held))
         try:
             # Exclusive, so two owners never write at once; private from the first byte.
             with replacing(self._path, part=self._next) as file:

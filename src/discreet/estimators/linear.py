@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,10 +19,11 @@ from discreet.checks import nonnegative, positive, truth
 from discreet.data import belonging, within
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
-from discreet.estimators.base import PrivateEstimator, assuming, promising_little
-from discreet.estimators.classes import check_class_weight, read_classes, row_weights
-from discreet.estimators.persistence import whole
-from discreet.estimators.streamed import source_of
+from discreet.estimators.shared.base import PrivateEstimator, assuming, with_poor_scores
+from discreet.estimators.shared.charging import stands_alone
+from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Regularizer, Zero
@@ -94,7 +97,7 @@ class LinearModel(PrivateEstimator):
         counts that exceed a limit. Where there is a schema it takes encoded rows. The
         guarantee holds for it, but stays here.
         """
-        from discreet.estimators.plain import plain_model
+        from discreet.estimators.shared.plain import plain_model
 
         return plain_model(self)
 
@@ -112,6 +115,8 @@ class AnyAlgorithm(LinearModel):
             settings=self.settings,
             strength=self._strength(),
             norm_guess=self.norm_guess,
+            # A part of the budget shares it with the other parts.
+            alone=stands_alone(self) and budget == self._budget(),
         )
         return recommend(problem, budget, asked)
 
@@ -158,8 +163,8 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _labels = "classes"
     _multinomial: ClassVar[bool] = False
 
-    def _row_weights(self, index: Any) -> Array | None:
-        """Return what rows weigh, by the numbers of their classes; None if all weigh 1."""
+    def _weigh(self) -> Callable[[Any], Any] | None:
+        """Return what tells the weights of rows by the numbers of their classes; None for 1."""
         return None
 
     @whole
@@ -192,7 +197,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
         encoded = replace(bounds, classes=tuple(range(n_classes)))
-        source = belonging(source_of(X, index, self._row_weights), groups)
+        source = belonging(source_of(X, index, self._weigh()), groups)
         problem = self._problem(encoded, X.shape[1], self._counted(source))
         plan = self._planned(assuming(problem, *assumptions), fits)
         release = self._run(plan, source)
@@ -232,8 +237,9 @@ class ClassWeights(PrivateClassifier):
         check_class_weight(self.class_weight)
         return super()._problem(bounds, n_features, n_rows)
 
-    def _row_weights(self, index: Any) -> Array | None:
-        return row_weights(self.class_weight, self.classes_, index)
+    def _weigh(self) -> Callable[[Any], Any] | None:
+        # privacy: workers of a cluster get a copy, so nothing of the estimator may hang on it.
+        return partial(row_weights, self.class_weight, self.classes_)
 
 
 class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
@@ -285,5 +291,5 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         return float(super().score(X, y, weights))
 
     def __sklearn_tags__(self) -> Any:
-        # The two hundred rows of scikit-learn's checks promise no good score at epsilon 1.
-        return promising_little(super().__sklearn_tags__())
+        # The two hundred rows of scikit-learn's checks allow no good score at epsilon 1.
+        return with_poor_scores(super().__sklearn_tags__())

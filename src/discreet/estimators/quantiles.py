@@ -7,8 +7,9 @@ one sort.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,18 +28,18 @@ from discreet.checks import between, one_of
 from discreet.data import Grouping, Source
 from discreet.data.identifiers import group_codes
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.estimators.base import (
+from discreet.estimators.shared.base import (
     DEFAULT_LABEL,
     UndeclaredBounds,
     warn_of_budget,
 )
-from discreet.estimators.charging import charged, warn_caller
-from discreet.estimators.claims import SCHEMA_PUBLIC
-from discreet.estimators.grouped import Grouped
-from discreet.estimators.parameters import LEDGER
-from discreet.estimators.persistence import whole
-from discreet.estimators.reading import read_rows
-from discreet.estimators.streamed import Streamed, source_of, streamed
+from discreet.estimators.shared.charging import charged, warn_caller
+from discreet.estimators.shared.claims import SCHEMA_PUBLIC
+from discreet.estimators.shared.grouped import Grouped
+from discreet.estimators.shared.parameters import LEDGER
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.reading import read_rows
+from discreet.estimators.shared.streamed import Streamed, source_of, streamed
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import ASSUMED
@@ -90,7 +91,7 @@ class Quantiles(FittedQuantiles, Grouped):
         share = budget.epsilon / draws
         random = as_randomness(self.random_state)
         events = (BoundedRange(share),) * draws
-        promise = Guarantee(
+        claim = Guarantee(
             epsilon=self.epsilon,
             delta=0.0,
             neighbours=self.neighbours,
@@ -100,7 +101,7 @@ class Quantiles(FittedQuantiles, Grouped):
             secure=random.secure,
             unit="row" if many is None else "group",
         )
-        with charged(self, self.ledger, promise, "exponential-sampling"):
+        with charged(self, self.ledger, claim, "exponential-sampling"):
             if grouping is not None and codes is not None:
                 # privacy: rows that were not drawn count for nothing, and stay in their places.
                 X = np.where((grouping.shares(codes, random) > 0.0)[:, None], X, np.nan)
@@ -124,7 +125,7 @@ class Quantiles(FittedQuantiles, Grouped):
         drawn[np.argsort(quantiles)] = np.sort(drawn, axis=0)
         self.quantiles_ = drawn if np.ndim(self.quantile) else drawn[0]
         self.algorithm_ = "exponential-sampling"
-        self.guarantee_ = promise
+        self.guarantee_ = claim
         return self
 
     def _grouping(self) -> Grouping | None:
@@ -177,7 +178,9 @@ class Quantiles(FittedQuantiles, Grouped):
             for quantile in quantiles
             for j, limits in enumerate(ranges)
         ]
-        points = draw_ranks(lambda: (_blanked(raw.X) for raw in source.blocks()), asked, random)
+        cluster = getattr(source, "cluster", None)
+        each = None if cluster is None else lambda work: cluster.each(partial(_read, work))
+        points = draw_ranks(lambda: _whole_rows(source), asked, random, each)
         part = np.array([p / (a.size - 1) for p, a in zip(points, asked, strict=True)])
         low, high = np.array(ranges).T
         return np.asarray(low + (high - low) * part.reshape(len(quantiles), len(ranges)))
@@ -216,6 +219,14 @@ class Quantiles(FittedQuantiles, Grouped):
     def quantile(self) -> Any:
         """Which quantile, or which ones."""
         raise NotImplementedError
+
+
+def _whole_rows(source: Source) -> Iterator[Array]:
+    return (_blanked(raw.X) for raw in source.blocks())
+
+
+def _read(work: Callable[[Iterator[Array]], Any], source: Source) -> Any:
+    return work(_whole_rows(source))
 
 
 def _blanked(X: Array) -> Array:

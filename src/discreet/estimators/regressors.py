@@ -18,10 +18,17 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive
 from discreet.defaults import residual_clip
 from discreet.errors import InvalidParameter, MissingBound
-from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import AnyAlgorithm, Penalised, PrivateRegressor, RidgePenalty
-from discreet.estimators.parameters import ALGORITHM, COMMON, FITTED, GUESS, INTERCEPT, PENALTIES
 from discreet.estimators.several_outputs import SeveralOutputs
+from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
+from discreet.estimators.shared.parameters import (
+    ALGORITHM,
+    COMMON,
+    FITTED,
+    GUESS,
+    INTERCEPT,
+    PENALTIES,
+)
 from discreet.losses import Clipped, Huber, Loss, Poisson, Squared
 from discreet.problem import Problem
 from discreet.regularizers import ElasticNet, Regularizer
@@ -57,7 +64,7 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
     what bounds the influence of one row without bounding the weights. With
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
-    noise on second moments promises the smaller error. Below 1,000 rows per unit of
+    noise on second moments has the smaller error bound. Below 1,000 rows per unit of
     noise it takes noisy gradient steps. Several labels for each row, an array ``y`` of two
     dimensions, are fitted by noisy second moments at once; all of them lie in
     ``bounds.label``.

@@ -16,10 +16,10 @@ from discreet.bounds import Bounds
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.base import assuming
 from discreet.estimators.linear import AnyAlgorithm, LinearModel, PrivateRegressor
-from discreet.estimators.persistence import whole
-from discreet.estimators.reading import read_rows, read_weights
+from discreet.estimators.shared.base import assuming
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.reading import read_rows, read_weights
 from discreet.losses import SquaredVector
 from discreet.problem import Plan, Problem
 

@@ -13,9 +13,6 @@ from discreet.checks import nonnegative, one_of
 from discreet.data import ArraySource
 from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.estimators.base import PrivateEstimator, assuming
-from discreet.estimators.conditional import available_where
-from discreet.estimators.intervals import INFERENCE, WithIntervals
 from discreet.estimators.linear import (
     AnyAlgorithm,
     ClassWeights,
@@ -23,7 +20,10 @@ from discreet.estimators.linear import (
     PrivateRegressor,
     RidgePenalty,
 )
-from discreet.estimators.parameters import (
+from discreet.estimators.shared.base import PrivateEstimator, assuming
+from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
+from discreet.estimators.shared.parameters import (
     ALGORITHM,
     CLASS_WEIGHT,
     COMMON,
@@ -32,8 +32,8 @@ from discreet.estimators.parameters import (
     INTERCEPT,
     PENALTIES,
 )
-from discreet.estimators.persistence import whole
-from discreet.estimators.probabilities import joint_probabilities, separate_probabilities
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.probabilities import joint_probabilities, separate_probabilities
 from discreet.inference import arriving_steps
 from discreet.losses import (
     LOSSES,

@@ -21,17 +21,17 @@ from discreet.algorithms import FrankWolfe, SupportSelection
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
 from discreet.defaults import Asked, recommend
-from discreet.estimators.base import promising_little
-from discreet.estimators.charging import warn_caller
 from discreet.estimators.linear import (
     ClassWeights,
     LinearModel,
     PrivateRegressor,
     RidgePenalty,
 )
-from discreet.estimators.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
-from discreet.estimators.persistence import whole
-from discreet.estimators.probabilities import separate_probabilities
+from discreet.estimators.shared.base import with_poor_scores
+from discreet.estimators.shared.charging import warn_caller
+from discreet.estimators.shared.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.problem import Plan, Problem
 from discreet.sets import AllSpace, ConvexSet, L1Ball
@@ -51,7 +51,7 @@ class NoStableSupport(UserWarning):
 class SparseModel(LinearModel):
     """Common ground of sparse models; not used directly."""
 
-    _drowns = False  # noise grows with the logarithm of the number of features
+    _warns_of_noise = False  # noise grows with the logarithm of the number of features
 
     def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:
         declared = replace(bounds, features=DEFAULT_FEATURE)
@@ -66,7 +66,7 @@ class SparseModel(LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         # A few hundred rows, as in scikit-learn's own checks, are too few to choose features by.
-        return promising_little(super().__sklearn_tags__())
+        return with_poor_scores(super().__sklearn_tags__())
 
     def sparsify(self) -> Self:
         """Store ``coef_`` as a sparse matrix; predictions stay the same."""

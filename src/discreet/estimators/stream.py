@@ -11,12 +11,12 @@ import numpy as np
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.estimators.classes import class_numbers, read_classes
-from discreet.estimators.conditional import available_where
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
-from discreet.estimators.parameters import FITTED, GUESS, INTERCEPT, TABLES
-from discreet.estimators.persistence import whole
-from discreet.estimators.probabilities import joint_probabilities
+from discreet.estimators.shared.classes import class_numbers, read_classes
+from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.parameters import FITTED, GUESS, INTERCEPT, TABLES
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
 

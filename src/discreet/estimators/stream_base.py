@@ -30,14 +30,14 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.base import assuming, promising_little
-from discreet.estimators.charging import charged
 from discreet.estimators.journal import DAMAGED, Journal
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.persistence import Portable
-from discreet.files.checksums import seal
+from discreet.estimators.shared.base import assuming, with_poor_scores
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import Portable
+from discreet.files.checksums import with_checksum
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import Problem, sealed
+from discreet.problem import Problem, with_randomness
 from discreet.sets import AllSpace, ConvexSet
 
 FIRST_ROWS = 4096
@@ -60,7 +60,7 @@ class Flowing:
 class PrivateStream(Flowing, LinearModel):
     """What both stream estimators share; not used directly."""
 
-    _drowns = False  # more rows may come
+    _warns_of_noise = False  # more rows may come
     _assumes = (*LinearModel._assumes, ONE_PASS)
     _unsaved = (*LinearModel._unsaved, "state_path")  # a model file tells of no secret state
 
@@ -140,7 +140,9 @@ class PrivateStream(Flowing, LinearModel):
         random = as_randomness(self.random_state)
         learner = plan.start(random)
         # All passes are paid for here; what is learned later costs nothing more.
-        with charged(self, self.ledger, sealed(plan.guarantee, random), FTRL.name) as entry:
+        with charged(
+            self, self.ledger, with_randomness(plan.guarantee, random), FTRL.name
+        ) as entry:
             try:
                 # Last of what may be refused: a file that was begun is in the way of the next try.
                 self._journal = None if self.state_path is None else Journal.create(self.state_path)
@@ -234,7 +236,7 @@ class PrivateStream(Flowing, LinearModel):
         problem = self._living().plan.problem
         return {
             # privacy: the settings the noise was planned with, not what they were set to since.
-            "model": seal(self._described(self._settings)),
+            "model": with_checksum(self._described(self._settings)),
             "bounds": problem.bounds.to_dict(),
             "n_rows": problem.n_rows,
             "assumptions": list(problem.assumptions),
@@ -250,7 +252,7 @@ class PrivateStream(Flowing, LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         # One pass over the few hundred rows of scikit-learn's checks learns next to nothing.
-        return promising_little(super().__sklearn_tags__())
+        return with_poor_scores(super().__sklearn_tags__())
 
     # From configuration to a plan.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @style()
 def evaluation_plot(path: str | Path, evaluation: Evaluation) -> None:
-    """Draw what :meth:`Evaluation.plot` promises and write it to ``path``.
+    """Draw what :meth:`Evaluation.plot` describes and write it to ``path``.
 
     It shows released numbers only, so the picture costs nothing more.
     """

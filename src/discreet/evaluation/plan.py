@@ -176,7 +176,7 @@ class EvaluationPlan:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What the evaluation promises, whatever the rows are."""
+        """What the evaluation guarantees, whatever the rows are."""
         event: Event = Pure(self.budget.epsilon)
         grouped = self.rows_per_group is not None
         if self.budget.delta > 0:

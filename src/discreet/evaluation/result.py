@@ -19,7 +19,7 @@ from discreet.evaluation.means import Size, mean_estimate, r2_estimate
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.saved import FORMAT, VERSION, plan_values, read_file, read_parts
 from discreet.evaluation.table import Table
-from discreet.files.checksums import seal
+from discreet.files.checksums import with_checksum
 from discreet.files.writing import write_json
 
 _SHOWN = {
@@ -213,7 +213,7 @@ class Evaluation:
         }
         if self.plan.classes is not None:
             content["classes"] = list(self.plan.classes)
-        return seal(content)
+        return with_checksum(content)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:

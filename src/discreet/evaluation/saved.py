@@ -14,7 +14,7 @@ from discreet.bounds import Array
 from discreet.checks import row_count
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.evaluation.plan import EvaluationPlan
-from discreet.files.checksums import is_sealed, parse
+from discreet.files.checksums import checksum_holds, parse
 
 FORMAT, VERSION = "discreet-evaluation", 1
 MOST_BYTES = 2**24
@@ -45,7 +45,7 @@ def read_parts(
             "version, or evaluate again."
         )
     try:
-        if not is_sealed(content):
+        if not checksum_holds(content):
             raise InvalidData("The checksum is that of other values.")
         plan = _plan(dict(content["plan"]))
         guarantee = Guarantee.from_dict(content["guarantee"])

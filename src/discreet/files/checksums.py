@@ -26,16 +26,16 @@ def checksum(held: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def seal(held: Mapping[str, Any]) -> dict[str, Any]:
+def with_checksum(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values with their checksum, whatever checksum they had.
 
-    >>> is_sealed(seal({"a": 1})), is_sealed(seal({"a": 1}) | {"a": 2})
+    >>> checksum_holds(with_checksum({"a": 1})), checksum_holds(with_checksum({"a": 1}) | {"a": 2})
     (True, False)
     """
     return {**held, "sha256": checksum(held)}
 
 
-def is_sealed(held: Mapping[str, Any]) -> bool:
+def checksum_holds(held: Mapping[str, Any]) -> bool:
     """Return whether the values are those the checksum was made of."""
     return held.get("sha256") == checksum(held)
 

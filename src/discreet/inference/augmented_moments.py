@@ -37,7 +37,7 @@ from discreet.errors import Incompatible, MissingBound
 from discreet.inference.base import TARGETS, InferredRelease, units_of
 from discreet.inference.moment_intervals import MomentIntervals
 from discreet.noise import Randomness
-from discreet.problem import promise, sealed
+from discreet.problem import guarantee_for, with_randomness
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.noise.event, "inference/augmented-moments")
+        return guarantee_for(self, self.noise.event, "inference/augmented-moments")
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
@@ -124,7 +124,9 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
         """Return the release of sums over all rows, with what intervals are made of."""
         noisy = self.noisy(total, random)
         weights = self._solve(*self._equations(noisy))
-        return InferredRelease(weights, sealed(self.guarantee, random), self._intervals(noisy))
+        return InferredRelease(
+            weights, with_randomness(self.guarantee, random), self._intervals(noisy)
+        )
 
     def noisy(self, total: Whole, random: Randomness) -> Array:
         """Return the noisy second moments of rows and label, in units of their scales."""

@@ -37,8 +37,8 @@ CLEAR = 2.0
 UNCLEAR = (
     "the data does not stand out from the noise in every direction: the least eigenvalue of the "
     "released {} is below twice the noise. More rows, a larger epsilon or fewer features help. "
-    "Columns that add up to a constant never stand out beside an intercept: declare a column of two "
-    "categories as boolean, and leave one indicator of every other category out"
+    "Columns that add up to a constant never stand out beside an intercept: declare a column of "
+    "two categories as boolean, and leave one indicator of every other category out"
 )
 """What is said where that fails."""
 

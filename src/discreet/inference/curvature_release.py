@@ -43,7 +43,7 @@ from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import most_rows, size_assumed
 from discreet.mechanisms.hessian_noise import HessianNoise
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Plan, Problem, checked, promise, sealed
+from discreet.problem import CalibratedPlan, Plan, Problem, checked, guarantee_for, with_randomness
 
 Fit = ObjectivePerturbationPlan | NoisyGradientPlan
 
@@ -108,7 +108,7 @@ class CurvaturePlan(CalibratedPlan):
         """What fit and matrices guarantee together."""
         fit = self.fit.guarantee
         named = theorems("composition/fixed", fit.theorem, "inference/curvature")
-        return promise(self, self.event, named, *size_assumed(self.problem), *fit.assumptions)
+        return guarantee_for(self, self.event, named, *size_assumed(self.problem), *fit.assumptions)
 
     @property
     def expected_excess(self) -> float:
@@ -133,6 +133,7 @@ class CurvaturePlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> InferredRelease:
         """Fit, then release the Hessian at the weights, and squared gradients if they are paid."""
         weights = self.fit.run(source, random).weights
+<<<<<<< HEAD
         rows, loss, squared = self.problem.bound(source), self.problem.loss, None
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(loss, weights, shifting=self.shifting)
@@ -143,6 +144,15 @@ class CurvaturePlan(CalibratedPlan):
         middle = None if squared is None else self.middle.add(squared, random)
         found = self._intervals(weights, noisy, middle)
         return InferredRelease(weights, sealed(self.guarantee, random), found)
+=======
+        rows = self.problem.bound(source, afar=True)
+        with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
+            exact = rows.hessian(self.problem.loss, weights, shifting=self.shifting)
+        noisy = self.hessian.add(exact, random)  # privacy: the only exit of data here
+        return InferredRelease(
+            weights, with_randomness(self.guarantee, random), self._intervals(weights, noisy)
+        )
+>>>>>>> main
 
     @property
     def ridge(self) -> float:

@@ -86,7 +86,7 @@ def law_of_descent(plan: NoisyGradientPlan, curvatures: Array) -> tuple[Array, A
     for k in range(steps):
         size = plan.config.step or rule.size(plan.facts_of_noise, steps, k, 0.0)
         shrink = 1.0 / (1.0 + size * plan.strength)
-        part = 2 / (k + 2) if rule.looks_ahead else 1.0
+        part = 2 / (k + 2) if rule.extrapolates else 1.0
         move = np.tile(np.eye(4), (len(h), 1, 1))
         move[:, 0, 0] = shrink
         move[:, 0, 1] = -shrink * size * h * part

@@ -98,7 +98,7 @@ class Measurement:
     idle
         Mean excess of weights of zero.
     bound
-        What the plan promises to lose at most; infinite if it promises nothing.
+        The plan's bound on what is lost; infinite if none is known.
     runs
         Number of draws.
     """
@@ -112,10 +112,10 @@ class Measurement:
 
     def __str__(self) -> str:
         least = "not proved" if self.lower is None else f"{self.lower:.3g}"
-        promised = f"{self.bound:.3g}" if math.isfinite(self.bound) else "no bound is known"
+        bound = f"{self.bound:.3g}" if math.isfinite(self.bound) else "no bound is known"
         return (
             f"excess {self.excess:.3g} +- {self.error:.2g} ({self.runs} runs); possible at least "
-            f"{least}; weights of zero {self.idle:.3g}; promised at most {promised}"
+            f"{least}; weights of zero {self.idle:.3g}; bound {bound}"
         )
 
 

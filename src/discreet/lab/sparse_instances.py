@@ -87,7 +87,7 @@ def lasso_fingerprint(
         problem=_lasso(n, p, neighbours),
         X=X,
         y=y,
-        minimiser=ridged_lasso(signs, float(repeats * p)),
+        minimiser=lasso_with_ridge(signs, float(repeats * p)),
         lower=lower,
         budget=budget,
         source=SOURCE,
@@ -113,10 +113,10 @@ def lasso_sizes(n_rows: int, epsilon: float, delta: float) -> tuple[float, int, 
     return max(found)
 
 
-def ridged_lasso(signs: Array, ridge: float) -> Array:
+def lasso_with_ridge(signs: Array, ridge: float) -> Array:
     """Return the minimiser of ``|X w - 1|^2 / 2 + ridge |w|^2 / 2`` over the unit l1 ball.
 
-    >>> ridged_lasso(np.ones((4, 2)), 2.0).round(6)
+    >>> lasso_with_ridge(np.ones((4, 2)), 2.0).round(6)
     array([0.4, 0.4])
     """
     ball, p = L1Ball(radius=1.0), signs.shape[1]

@@ -84,7 +84,7 @@ def first_entry(
         "rules": rules.to_dict(),
         "who": who(),
     }
-    return replace(first, details=details).sealed()
+    return replace(first, details=details).with_hash()
 
 
 def _tags(dataset: object) -> tuple[str, ...]:

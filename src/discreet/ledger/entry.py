@@ -91,9 +91,9 @@ class Entry:
     def after(self, last: Entry) -> Self:
         """Return this entry as the one that follows ``last``."""
         placed = replace(self, seq=last.seq + 1, prev_hash=last.hash)
-        return placed.sealed()
+        return placed.with_hash()
 
-    def sealed(self) -> Self:
+    def with_hash(self) -> Self:
         """Return this entry with its own hash."""
         return replace(self, hash=self.fingerprint())
 

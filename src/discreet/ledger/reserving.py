@@ -54,7 +54,7 @@ def spending(
     ledger
         None runs the block and counts nothing.
     guarantee
-        What the run promises, known before it begins.
+        What the run guarantees, known before it begins.
     model, algorithm
         Words for the statement.
 

@@ -45,7 +45,7 @@ def statement(ledger: Ledger, fits: Sequence[tuple[float, float]] = ()) -> str:
         f"What was spent on {name}",
         statement_sections(ledger, fits, level=2),
         kind="Privacy statement",
-        head=(f"<p class='lead'>{_promise(ledger)}{closed}</p>",),
+        head=(f"<p class='lead'>{_claim(ledger)}{closed}</p>",),
         foot=_footer(ledger),
     )
 
@@ -68,7 +68,7 @@ def statement_sections(
     ]
 
 
-def _promise(ledger: Ledger) -> str:
+def _claim(ledger: Ledger) -> str:
     terms, cap = ledger.terms, ledger.terms.budget
     mean = neighbours_mean(terms.neighbours, terms.unit)
     return (

@@ -49,7 +49,7 @@ class LocalModel:
     n_reports_
         How many reports were used.
     guarantee_
-        What each person was promised.
+        What each person was guaranteed.
     """
 
     spec: Spec

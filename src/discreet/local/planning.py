@@ -18,7 +18,7 @@ SENTENCE = (
 
 @dataclass(frozen=True, kw_only=True)
 class LocalPlan:
-    """What a study costs and promises, from public values only.
+    """What a study costs and guarantees, from public values only.
 
     Parameters
     ----------

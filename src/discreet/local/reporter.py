@@ -101,7 +101,7 @@ class Reporter:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What this person is promised for all answers together."""
+        """What this person is guaranteed for all answers together."""
         return replace(self.spec.guarantee, secure=self._random.secure)
 
     def report(self, x: Any, y: Any, query: Query | None = None) -> Report:

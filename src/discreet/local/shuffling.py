@@ -91,7 +91,7 @@ def shuffled_epsilon(answer: float, persons: int, delta: float) -> float:
 
 
 def shuffled_guarantee(spec: Spec, persons: int, delta: float) -> Guarantee:
-    """Return what holds besides if reports are shuffled; it is not what a device can promise.
+    """Return what holds besides if reports are shuffled; it is not what a device can guarantee.
 
     Parameters
     ----------

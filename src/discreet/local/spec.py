@@ -135,7 +135,7 @@ class Spec:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What each person is promised, whatever the server does."""
+        """What each person is guaranteed, whatever the server does."""
         total = self.answers * self.epsilon
         if Fraction(total) < self.answers * Fraction(self.epsilon):
             total = nextafter(total, inf)  # privacy: sums of epsilons are never rounded down

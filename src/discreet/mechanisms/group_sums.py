@@ -20,6 +20,7 @@ from discreet.data.blocks import Total, slices
 from discreet.data.blockwise import LEAST_CAP, Index, cache_rows
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
 from discreet.data.norms import TINY, norms_of, outwards
+from discreet.data.spread import sums_of
 from discreet.losses import Loss
 from discreet.problem import Problem
 
@@ -60,7 +61,7 @@ def sums_over(
     """
     if problem.clips_groups:
         return GroupSums(rows, loss, problem.per_unit)
-    return ClippedSums(rows, loss, shifting=shifting, work=work)
+    return sums_of(rows, loss, shifting=shifting, work=work)
 
 
 class GroupSums(ClippedSums):

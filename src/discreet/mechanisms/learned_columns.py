@@ -185,8 +185,8 @@ class LearnedColumns:
         if self.rows is None:
             return False
         scans = [self.scan(name, upper=True) for name in self.ranges]
-        drowned = any(scan.early > 0.5 * scan.quantile * self.rows for scan in scans)
-        return drowned or (bool(self.categories) and self.selection.count_for(0.5) > self.rows)
+        too_noisy = any(scan.early > 0.5 * scan.quantile * self.rows for scan in scans)
+        return too_noisy or (bool(self.categories) and self.selection.count_for(0.5) > self.rows)
 
     def range(self, name: str, values: Array, random: Randomness) -> Interval:
         """Return the range of a column; NaN counts for nothing.

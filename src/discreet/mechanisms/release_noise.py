@@ -52,6 +52,24 @@ def default_kind(budget: Budget) -> Kind:
     return "gaussian" if budget.delta > 0 else "gamma"
 
 
+def spent_by(kind: Kind | None, budget: Budget) -> Budget:
+    """Return what noise of a kind spends of a budget: pure noise leaves its delta.
+
+    >>> spent_by("gamma", Budget(1.0, 1e-6)), spent_by("gaussian", Budget(1.0, 1e-6)).delta
+    (Budget(epsilon=1.0, delta=0.0), 1e-06)
+    """
+    if kind is None:
+        return budget
+    if one_of("noise", kind, NOISE_KINDS) != "gaussian":
+        return budget.part(budget.epsilon)
+    if budget.delta == 0:
+        raise Incompatible(
+            "Gaussian noise needs delta > 0; a Gaussian release is never purely "
+            "epsilon-private. Pass delta, or noise='gamma'."
+        )
+    return budget
+
+
 def release_noise(
     sensitivity: float,
     budget: Budget,
@@ -91,11 +109,7 @@ def release_noise(
 
 
 def _gaussian(sensitivity: float, budget: Budget, dimension: int, reach: float) -> ReleaseNoise:
-    if budget.delta == 0:
-        raise Incompatible(
-            "Gaussian noise needs delta > 0; a Gaussian release is never purely "
-            "epsilon-private. Pass delta, or noise='gamma'."
-        )
+    spent_by("gaussian", budget)
     grid = Grid.choose(sensitivity=sensitivity, dim=dimension, norm="l2", reach=reach)
     paid = grid.surcharged(sensitivity, dimension, "l2")  # privacy: rounding is in the sensitivity
     sigma = paid * gaussian_multiplier(budget.epsilon, budget.delta)

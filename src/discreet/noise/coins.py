@@ -1,6 +1,6 @@
 """Coins of exactly the chance that was asked for.
 
-A float64 evaluation with an error bound settles nearly every coin. Where it
+A float64 evaluation with an error bound decides nearly every coin. Where it
 cannot, further bits of the *same* uniform are drawn and compared in
 multi-precision.
 """
@@ -46,11 +46,11 @@ def signs(log_odds: Array, random: Randomness) -> Mask:
     u = words.astype(np.float64) * 2.0**-64
     with np.errstate(over="ignore"):
         chance = 1.0 / (1.0 + np.exp(-odds))
-    # privacy: a coin is settled in float64 only if no error could turn it over.
+    # privacy: a coin is decided in float64 only if no error could turn it over.
     error = 2.0**-51 + 2.0**-46 * (1.0 + np.abs(odds)) * np.minimum(chance, 1.0 - chance)
     heads = u < chance
     for i in np.flatnonzero(~(np.abs(u - chance) > error)):
-        heads[i] = _settle(int(words[i]), partial(_chance, float(odds[i])), random)
+        heads[i] = _flip_exactly(int(words[i]), partial(_chance, float(odds[i])), random)
     return heads
 
 
@@ -81,7 +81,7 @@ def below_exp(exponent: float, error: float, exact: Callable[[], Any], random: R
     chance, u = math.exp(min(exponent, 0.0)), bits * 2.0**-64
     if abs(u - chance) > 2.0**-50 + 2.0 * error:
         return u < chance
-    return _settle(bits, lambda: mp.exp(exact()), random)
+    return _flip_exactly(bits, lambda: mp.exp(exact()), random)
 
 
 def below_exps(rate: float, counts: npt.NDArray[np.int64], random: Randomness) -> Mask:
@@ -106,11 +106,11 @@ def below_exps(rate: float, counts: npt.NDArray[np.int64], random: Randomness) -
     u = words.astype(np.float64) * 2.0**-64
     exponent = -rate * np.maximum(counts, 0).astype(np.float64)
     chance = np.exp(exponent)
-    # privacy: a coin is settled in float64 only if no error could turn it over.
+    # privacy: a coin is decided in float64 only if no error could turn it over.
     error = 2.0**-51 + 2.0**-46 * (1.0 - exponent) * chance
     heads = (u < chance) | (counts <= 0)
     for i in np.flatnonzero(~(np.abs(u - chance) > error) & (counts > 0)):
-        heads[i] = _settle(int(words[i]), partial(_exp, rate, int(counts[i])), random)
+        heads[i] = _flip_exactly(int(words[i]), partial(_exp, rate, int(counts[i])), random)
     return heads
 
 
@@ -125,7 +125,7 @@ def coin(chance: Callable[[], Any], random: Randomness) -> bool:
     >>> coin(lambda: mpf(1), Seeded(0)), coin(lambda: mpf(0), Seeded(0))
     (True, False)
     """
-    return _settle(int(random.words(1)[0]), chance, random)
+    return _flip_exactly(int(random.words(1)[0]), chance, random)
 
 
 def geometric(rate: float, random: Randomness) -> int:
@@ -150,7 +150,7 @@ def geometric(rate: float, random: Randomness) -> int:
         bits, length = bits << 64 | int(random.words(1)[0]), length + 64
 
 
-def _settle(bits: int, chance: Callable[[], Any], random: Randomness) -> bool:
+def _flip_exactly(bits: int, chance: Callable[[], Any], random: Randomness) -> bool:
     """Return whether a uniform that begins with 64 known bits is below an exact chance."""
     length = 64
     while True:

@@ -48,7 +48,7 @@ from discreet.checks import positive
 from discreet.noise.gaussian import normal_tail
 from discreet.noise.grid import Grid, fitting_ratio
 from discreet.noise.randomness import Randomness
-from discreet.noise.rounded_draws import REL, chunks, nearest, normal, settle, tail_bits
+from discreet.noise.rounded_draws import REL, chunks, draw_exactly, nearest, normal, tail_bits
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class GammaSphere:
             error += (np.abs(y) + 1) * chi.error
             k, open_ = nearest(y, error)
             for i, bits in zip(open_, tail_bits(words[open_]), strict=True):
-                k[i] = math.copysign(settle(int(bits), tail, int(abs(k[i])), random), k[i])
+                k[i] = math.copysign(draw_exactly(int(bits), tail, int(abs(k[i])), random), k[i])
             out[part] = k
         out += 0.0  # no negative zeros: see Gaussian.sample
         out *= self.grid.step

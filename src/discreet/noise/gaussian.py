@@ -12,7 +12,7 @@ from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.noise.grid import Grid, fitting_ratio
 from discreet.noise.randomness import Randomness
-from discreet.noise.rounded_draws import chunks, nearest, normal, settle, tail_bits
+from discreet.noise.rounded_draws import chunks, draw_exactly, nearest, normal, tail_bits
 
 _REACH = 19.0  # P(|Z| > 19 sigma) < 2**-256
 
@@ -65,7 +65,7 @@ class Gaussian:
             error *= ratio
             k, open_ = nearest(y, error)
             for i, bits in zip(open_, tail_bits(words[open_]), strict=True):
-                size = settle(int(bits), self._tail, int(abs(k[i])), random)
+                size = draw_exactly(int(bits), self._tail, int(abs(k[i])), random)
                 k[i] = math.copysign(size, k[i])
             # privacy: the sign of a zero would tell apart values that round to zero.
             k += 0.0

@@ -12,7 +12,7 @@ from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.noise.grid import Grid, fitting_ratio
 from discreet.noise.randomness import Randomness
-from discreet.noise.rounded_draws import REL, chunks, nearest, settle, tail_bits
+from discreet.noise.rounded_draws import REL, chunks, draw_exactly, nearest, tail_bits
 
 _REACH = 178.0  # P(|Z| > 178 scale) < 2**-256
 
@@ -64,7 +64,7 @@ class Laplace:
             error[position < 1] = np.inf
             k, open_ = nearest(y * ratio, error * ratio)
             for i in open_:
-                k[i] = settle(int(bits[i]), self._tail, int(k[i]), random)
+                k[i] = draw_exactly(int(bits[i]), self._tail, int(k[i]), random)
             k *= self.grid.step
             np.copysign(k, words.view(np.int64), out=out[part])
         out += 0.0  # no negative zeros: see Gaussian.sample

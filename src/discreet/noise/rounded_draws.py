@@ -3,8 +3,8 @@ r"""Exactly rounded draws from a word and, when needed, more words.
 A 64-bit word is a sign and the first 63 bits of a uniform ``V`` in (0, 1). The
 ideal draw is ``sign * Q(V)``, where ``Q`` inverts the tail ``P(|Z| > x)``. What
 is returned is ``rint(ratio * sign * Q(V))``, exactly: a float64 evaluation
-settles every draw whose error interval holds no rounding boundary, and
-:func:`settle` settles the others by comparing ``V`` with the tail probability
+decides every draw whose error interval holds no rounding boundary, and
+:func:`draw_exactly` decides the others by comparing ``V`` with the tail probability
 of a boundary in multi-precision, asking for further bits of the *same* ``V``
 for as long as the known ones leave it open. Tails are not cut: small ``V``
 always goes there.
@@ -87,7 +87,7 @@ _D = (
     2.05319162663775882187,
     1.0,
 )
-_DEEP = 2**28  # tail positions below this have sqrt(-log p) > 5: prob. 2^-35, left to settle
+_DEEP = 2**28  # tail positions below this have sqrt(-log p) > 5: prob. 2^-35, left to draw_exactly
 
 
 def chunks(n: int) -> Iterator[slice]:
@@ -156,7 +156,7 @@ def nearest(y: Array, error: Array) -> tuple[Array, npt.NDArray[np.intp]]:
     return k, np.flatnonzero(~(y < 0.5))
 
 
-def settle(bits: int, tail: Tail, guess: int, random: Randomness) -> int:
+def draw_exactly(bits: int, tail: Tail, guess: int, random: Randomness) -> int:
     """Return ``rint(ratio * Q(V))`` for the ``V`` that starts with ``bits``.
 
     Parameters

@@ -10,7 +10,7 @@ approximate, so there are no ties, no cut tails and no delta to pay:
   rounds of the exponential mechanism without replacement; with exponential
   noise, permute-and-flip. Each noise starts as 64 known bits of a uniform.
 
-A float64 evaluation with an error bound settles nearly every comparison. Where
+A float64 evaluation with an error bound decides nearly every comparison. Where
 it cannot, further bits of the *same* uniforms are drawn and the comparison is
 redone in multi-precision.
 """
@@ -200,7 +200,7 @@ def top(log_weights: Array, k: int, random: Randomness, *, noise: str = "gumbel"
     if open_.size == k:
         return open_
     bits = [int(words[i]) for i in open_]
-    return open_[_settle(x[open_], bits, k, exact, random)]
+    return open_[_choose_exactly(x[open_], bits, k, exact, random)]
 
 
 def _gumbel(words: Words) -> tuple[Array, Array]:
@@ -246,7 +246,7 @@ _NOISES: dict[str, tuple[Callable[[Words], tuple[Array, Array]], Callable[[Any],
 # Both noises fall as V grows, so the ends of V's bracket are swapped ends of the noise's.
 
 
-def _settle(
+def _choose_exactly(
     x: Array, bits: list[int], k: int, exact: Callable[[Any], Any], random: Randomness
 ) -> Index:
     """Return which ``k`` are largest, reading further bits of the same uniforms as needed."""

@@ -14,9 +14,9 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import integer, truth, weight_count
 from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
-from discreet.estimators.base import assuming
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
+from discreet.estimators.shared.base import assuming
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
 from discreet.losses import Squared
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.problem import Problem
@@ -169,9 +169,9 @@ class PrivatePCA(
         """Learn the components of the rows of ``X``; ``y`` is ignored."""
         X = self._numbers(X, reset=True)
         plan, p = self.plan(X.shape[1], X.shape[0]), X.shape[1]
-        random, promise = self._random(plan.guarantee)
+        random, claim = self._random(plan.guarantee)
         covariance: NoisyCovariance = plan.mechanism
-        with charged(self, self.ledger, promise, self._algorithm):
+        with charged(self, self.ledger, claim, self._algorithm):
             matrix = covariance.released(ArraySource(X, np.zeros(len(X))), random)
         # Everything below is made of the release and of public numbers.
         constant, size = covariance.problem.intercept, float(covariance.problem.n_rows or 0)
@@ -189,7 +189,7 @@ class PrivatePCA(
         self.explained_variance_ = np.maximum(values[:kept], 0.0) / size
         self.n_components_, self.mean_ = kept, mean
         self.bounds_ = Bounds(row_norm=self._problem(p, len(X)).bounding._limit)
-        self.guarantee_ = promise
+        self.guarantee_ = claim
         return self
 
     @property

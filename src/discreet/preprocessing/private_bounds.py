@@ -9,9 +9,9 @@ from sklearn.base import OneToOneFeatureMixin
 
 from discreet.bounds import Array, Bounds
 from discreet.checks import truth, weight_count
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
-from discreet.estimators.tabular import allows_blank
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.preprocessing.transformer import (
     PARAMETERS,
@@ -135,18 +135,18 @@ class PrivateBounds(LearnedBounds, OneToOneFeatureMixin, PrivateTransformer):  #
             "aims at the quantile": scan.share / 1024,
             "ranks too early, 19 in 20 <=": scan.early,
         }
-        return TransformerPlan(facts, self._promise(learned.event, learned.theorem), learned)
+        return TransformerPlan(facts, self._claim(learned.event, learned.theorem), learned)
 
     @whole
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the ranges of the columns of ``X``; ``y`` is ignored."""
         X = self._numbers(X, reset=True)
         plan = self.plan(X.shape[1], X.shape[0])
-        learned, (random, promise) = plan.mechanism, self._random(plan.guarantee)
+        learned, (random, claim) = plan.mechanism, self._random(plan.guarantee)
         names = getattr(self, "feature_names_in_", None)
         low = per_column("low", self.low, X.shape[1], names)
         high = per_column("high", self.high, X.shape[1], names)
-        with charged(self, self.ledger, promise, self._algorithm):
+        with charged(self, self.ledger, claim, self._algorithm):
             for j, column in enumerate(X.T):
                 if str(j) in learned.ranges:
                     low[j], high[j] = learned.range(str(j), column, random)
@@ -154,7 +154,7 @@ class PrivateBounds(LearnedBounds, OneToOneFeatureMixin, PrivateTransformer):  #
         pairs: Any = list(zip(self.low_.tolist(), self.high_.tolist(), strict=True))
         features: Any = pairs if names is None else dict(zip(names, pairs, strict=True))
         self.bounds_ = Bounds(features=features)
-        self.guarantee_ = promise
+        self.guarantee_ = claim
         return self
 
     def transform(self, X: Any) -> Array:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.bounds import Array, Bounds
 from discreet.checks import weight_count
 from discreet.errors import InvalidData
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
 from discreet.mechanisms.learned_columns import LearnedColumns
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.schema import Categories
@@ -102,7 +102,7 @@ class PrivateCategories(LearnedCategories, PrivateTransformer):
             "rows for a chance of 1/2": selection.count_for(0.5),
             "rows for a chance of .99": selection.count_for(0.99),
         }
-        return TransformerPlan(facts, self._promise(learned.event, learned.theorem), learned)
+        return TransformerPlan(facts, self._claim(learned.event, learned.theorem), learned)
 
     @whole
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -113,15 +113,15 @@ class PrivateCategories(LearnedCategories, PrivateTransformer):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         plan = self.plan(len(columns), len(columns[0]))
-        learned, (random, promise) = plan.mechanism, self._random(plan.guarantee)
-        with charged(self, self.ledger, promise, self._algorithm):
+        learned, (random, claim) = plan.mechanism, self._random(plan.guarantee)
+        with charged(self, self.ledger, claim, self._algorithm):
             kept = [learned.named(str(j), cells, random) for j, cells in enumerate(columns)]
         self.categories_ = [
             (*(value for value in found if value != self.other), self.other) for found in kept
         ]
         width = sum(map(len, self.categories_))
         self.bounds_ = Bounds(features=(UNIT,) * width, row_norm=math.sqrt(len(columns)))
-        self.guarantee_ = promise
+        self.guarantee_ = claim
         return self
 
     def transform(self, X: Any) -> Array:

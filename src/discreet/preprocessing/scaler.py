@@ -12,9 +12,9 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import moderate, weight_count
 from discreet.data import within
 from discreet.errors import MissingBound
-from discreet.estimators.charging import charged
-from discreet.estimators.persistence import whole
-from discreet.estimators.tabular import allows_blank
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.column_moments import ColumnMoments
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 
@@ -114,8 +114,8 @@ class PrivateStandardScaler(LearnedScale, OneToOneFeatureMixin, PrivateTransform
             f"{moments.noise.kind} noise scale": moments.noise.scale,
             "noise of a mean, in half ranges": deviation,
         }
-        promise = self._promise(moments.noise.event, "column-moments")
-        return TransformerPlan(facts, promise, moments)
+        claim = self._claim(moments.noise.event, "column-moments")
+        return TransformerPlan(facts, claim, moments)
 
     def _norm(self, columns: int) -> float:
         return math.sqrt(columns) if self.row_norm is None else moderate("row_norm", self.row_norm)
@@ -128,15 +128,15 @@ class PrivateStandardScaler(LearnedScale, OneToOneFeatureMixin, PrivateTransform
         declared = Bounds.of(self.bounds).in_order(getattr(self, "feature_names_in_", None))
         low, high = np.array(declared.ranges(X.shape[1])).T
         middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-        random, promise = self._random(plan.guarantee)
-        with charged(self, self.ledger, promise, self._algorithm):
+        random, claim = self._random(plan.guarantee)
+        with charged(self, self.ledger, claim, self._algorithm):
             # privacy: each cell is clipped and scaled by itself, and clipped again inside.
             scaled = (np.clip(X, low, high) - middle) / half
             mean, variance = plan.mechanism.draw(scaled, random)
         self.mean_, self.var_ = middle + half * mean, half**2 * variance
         self.scale_ = np.sqrt(self.var_)
         self.bounds_ = Bounds(row_norm=self._norm(X.shape[1]))
-        self.guarantee_ = promise
+        self.guarantee_ = claim
         return self
 
     def transform(self, X: Any) -> Array:

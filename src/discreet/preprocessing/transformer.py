@@ -14,16 +14,16 @@ from discreet.accounting import Budget, Event, Guarantee
 from discreet.bounds import Array, Neighbours
 from discreet.checks import row_count
 from discreet.errors import InvalidParameter, MissingBound, TooFewRows
-from discreet.estimators.base import warn_of_budget
-from discreet.estimators.charging import warn_caller
-from discreet.estimators.claims import ALWAYS_ASSUMED
-from discreet.estimators.parameters import LEDGER, RANDOM
-from discreet.estimators.persistence import Seedless
-from discreet.estimators.reading import read_rows
-from discreet.estimators.tabular import allows_blank
+from discreet.estimators.shared.base import warn_of_budget
+from discreet.estimators.shared.charging import warn_caller
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED
+from discreet.estimators.shared.parameters import LEDGER, RANDOM
+from discreet.estimators.shared.persistence import Seedless
+from discreet.estimators.shared.reading import read_rows
+from discreet.estimators.shared.tabular import allows_blank
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import sealed
+from discreet.problem import with_randomness
 
 PARAMETERS = f"""
     neighbours
@@ -41,7 +41,7 @@ class TransformerPlan:
     facts
         Public numbers of the fit.
     guarantee
-        What it promises.
+        What it guarantees.
     mechanism
         What will be run.
     """
@@ -107,7 +107,7 @@ class PrivateTransformer(Learned, TransformerMixin, Seedless):  # type: ignore[m
             TooFewRows,
         )
 
-    def _promise(self, event: Event, theorem: str) -> Guarantee:
+    def _claim(self, event: Event, theorem: str) -> Guarantee:
         budget = self._budget()
         return Guarantee(
             epsilon=budget.epsilon,
@@ -120,7 +120,7 @@ class PrivateTransformer(Learned, TransformerMixin, Seedless):  # type: ignore[m
 
     def _random(self, guarantee: Guarantee) -> tuple[Randomness, Guarantee]:
         random = as_randomness(self.random_state)
-        return random, sealed(guarantee, random)
+        return random, with_randomness(guarantee, random)
 
     def _numbers(self, X: Any, *, reset: bool) -> Array:
         """Return rows of numbers; NaN where one may be missing."""

@@ -1,6 +1,14 @@
 """What is to be solved, what is planned, and what is released."""
 
-from discreet.problem.plan import Algorithm, CalibratedPlan, Plan, Release, checked, promise, sealed
+from discreet.problem.plan import (
+    Algorithm,
+    CalibratedPlan,
+    Plan,
+    Release,
+    checked,
+    guarantee_for,
+    with_randomness,
+)
 from discreet.problem.problem import (
     ASSUMED,
     NOMINAL_ROWS,
@@ -29,13 +37,13 @@ __all__ = [
     "check_solvable",
     "checked",
     "corner_refusal",
+    "guarantee_for",
     "instead_of",
     "norm_guess_of",
     "planned_tolerance",
-    "promise",
     "rows_against_noise",
     "rows_remark",
-    "sealed",
     "solver_error",
     "usual_norm",
+    "with_randomness",
 ]

@@ -28,7 +28,7 @@ from discreet.accounting.theorems import theorems
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked, sealed
+from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked, with_randomness
 
 GAINS = (1.0, 0.7, 0.4, 0.2)
 """Parts that are tried of what Gaussian noise gains, on a scale of logarithms."""
@@ -118,7 +118,7 @@ class OneAgainstRest(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> Release:
         """Fit every class against the rest; one column of weights each."""
         columns = [self.each.run(_Against(source, k), random).weights for k in range(self.fits)]
-        return Release(np.stack(columns, axis=-1), sealed(self.guarantee, random))
+        return Release(np.stack(columns, axis=-1), with_randomness(self.guarantee, random))
 
 
 def one_against_rest(plan: Callable[[Budget], Plan], budget: Budget, fits: int) -> OneAgainstRest:

@@ -24,7 +24,7 @@ from discreet.noise import Randomness
 from discreet.problem.problem import ASSUMED, Problem
 
 
-def sealed(guarantee: Guarantee, random: Randomness) -> Guarantee:
+def with_randomness(guarantee: Guarantee, random: Randomness) -> Guarantee:
     """Return the guarantee marked with whether its randomness was secure."""
     return replace(guarantee, secure=guarantee.secure and random.secure)
 
@@ -241,7 +241,7 @@ class Budgeted(Protocol):
     def budget(self) -> Budget: ...
 
 
-def promise(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guarantee:
+def guarantee_for(plan: Budgeted, event: Event, theorem: str, *assumed: str) -> Guarantee:
     """Return what a run of the plan guarantees: its budget, for the problem's neighbours."""
     check_unit(plan)
     return Guarantee(

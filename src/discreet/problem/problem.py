@@ -137,7 +137,7 @@ class Problem:
         self.regularizer.kernel.value(weights)
         if self.constraint.closed_form:
             self.constraint.project(weights)
-        else:  # an iteration may take long or not settle, and Frank-Wolfe needs none
+        else:  # an iteration may take long or not converge, and Frank-Wolfe needs none
             self.constraint.radius(weights.size)
 
     @cached_property
@@ -246,10 +246,13 @@ class Problem:
         pull = ridge * (radius * moved + moved**2 / 2) if ridge else 0.0
         return slope * moved + pull + kernel
 
-    def bound(self, source: Source, *, narrow: bool = False, reread: bool = False) -> Rows:
+    def bound(
+        self, source: Source, *, narrow: bool = False, reread: bool = False, afar: bool = False
+    ) -> Rows:
         """Clip ``source`` to the declared bounds; the only way an algorithm gets rows.
 
-        With ``narrow`` float32 rows stay float32, and with ``reread`` rows may not be copied;
+        With ``narrow`` float32 rows stay float32, with ``reread`` rows may not be copied, and
+        with ``afar`` they may stay with the workers of a cluster;
         see :meth:`Bounding.apply`.
         """
         if source.n_features != self.n_features:
@@ -262,7 +265,7 @@ class Problem:
             raise InvalidData(
                 f"The data has {source.n_rows} rows but the plan was made for {self.n_rows}."
             )
-        rows = self.bounding.apply(source, narrow=narrow, reread=reread)
+        rows = self.bounding.apply(source, narrow=narrow, reread=reread, afar=afar)
         if self.grouping is None:
             return rows
         # privacy: rows without shares have no business here.

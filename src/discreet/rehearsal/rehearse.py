@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_sco
 
 from discreet.checks import between, integer, positive, row_count, weight_count
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, NotCertified
-from discreet.estimators.base import PrivateEstimator
+from discreet.estimators.shared.base import PrivateEstimator
 from discreet.rehearsal.made_up import Drawn, World
 from discreet.rehearsal.verdicts import Rehearsal
 from discreet.schema import Encoded

@@ -61,9 +61,9 @@ def detection_curve(guarantee: Guarantee, rates: Sequence[float]) -> list[float]
     guarantee it is what the reserve allows, which was fixed in advance.
 
     >>> from discreet.accounting import Gaussian
-    >>> promise = Guarantee(epsilon=1.0, delta=1e-6, neighbours="zero-out",
+    >>> claim = Guarantee(epsilon=1.0, delta=1e-6, neighbours="zero-out",
     ...                     event=Gaussian(4.2246789), theorem="t")
-    >>> found = detection_curve(promise, [0.01])[0]
+    >>> found = detection_curve(claim, [0.01])[0]
     >>> round(detection_rate(1.0, 1e-6, 0.01), 4), round(found, 4)
     (0.0272, 0.0183)
     """

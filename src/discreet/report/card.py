@@ -1,4 +1,4 @@
-"""The privacy card: what was promised, to an analyst and to an auditor.
+"""The privacy card: what was guaranteed, to an analyst and to an auditor.
 
 A card is made from a guarantee and public facts of the model only, so it may be
 published beside the model.
@@ -27,7 +27,7 @@ FALSE_ALARMS = 0.01
 
 
 def not_protected(unit: str = "row") -> list[str]:
-    """Return what no card of this library promises, by its unit.
+    """Return what no card of this library covers, by its unit.
 
     >>> len(not_protected()), len(not_protected("person"))
     (6, 5)
@@ -45,8 +45,8 @@ def not_protected(unit: str = "row") -> list[str]:
     if unit == "row":
         found.insert(
             1,
-            "Several rows of one person. The promise is per row: k rows of one person cost k times "
-            "epsilon, and delta grows too.",
+            "Several rows of one person. The guarantee is per row: k rows of one person cost k "
+            "times epsilon, and delta grows too.",
         )
     return found
 
@@ -205,7 +205,7 @@ def _account(ledger: Ledger, guarantee: Guarantee) -> dict[str, Any]:
 def _cautions(guarantee: Guarantee) -> list[str]:
     epsilon, delta = guarantee.reserved or (guarantee.epsilon, guarantee.delta)
     if delta >= 1:  # of a composition
-        return ["delta is not below 1, so nothing is promised."]
+        return ["delta is not below 1, so nothing is guaranteed."]
     return list(remarks(epsilon, delta))
 
 

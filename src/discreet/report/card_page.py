@@ -8,9 +8,9 @@ from discreet.report.card import card_dict, guarantee_of
 from discreet.report.page_parts import (
     declared_section,
     facts_section,
+    guarantee_section,
     open_section,
     opening,
-    promise_section,
     spent_section,
     title_of,
     why_section,
@@ -35,15 +35,15 @@ def card_html(subject: Any, *, proofs: str | None = None, **more: Any) -> str:
     --------
     >>> from discreet import Guarantee
     >>> from discreet.accounting import Pure
-    >>> promise = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
+    >>> claim = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
     ...                     theorem="quantiles")
-    >>> page = card_html(promise)
+    >>> page = card_html(claim)
     >>> "<svg" in page, "<script" in page
     (True, False)
     """
     card = card_dict(subject, **more)
     sections = [
-        promise_section(card, guarantee_of(subject)),
+        guarantee_section(card, guarantee_of(subject)),
         open_section(card),
         *spent_section(card),
         why_section(card, proofs),

@@ -42,16 +42,16 @@ def checklist(card: Mapping[str, Any], *, evaluated: bool = False) -> list[Item]
     >>> from discreet import Guarantee
     >>> from discreet.accounting import Pure
     >>> from discreet.report import card_dict
-    >>> promise = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
+    >>> claim = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
     ...                     theorem="quantiles")
-    >>> checklist(card_dict(promise))[0].state
+    >>> checklist(card_dict(claim))[0].state
     'met'
     """
-    promise, about = card["guarantee"], card.get("about", {})
-    unit, relation = promise["unit"], promise["neighbours"]
+    claim, about = card["guarantee"], card.get("about", {})
+    unit, relation = claim["unit"], claim["neighbours"]
     proved = all(held["page"] is not None for held in card["proofs"])
     ours = proved and not card.get("made_by_others")
-    weak, seeded = card.get("cautions"), not promise["secure"]
+    weak, seeded = card.get("cautions"), not claim["secure"]
     account = card.get("ledger")
 
     def said(topic: str, question: str, key: str, otherwise: str) -> Item:
@@ -62,15 +62,15 @@ def checklist(card: Mapping[str, Any], *, evaluated: bool = False) -> list[Item]
         Item(
             "Parameters", "Are epsilon and delta stated, and small enough to mean something?",
             OPEN if weak or seeded else MET,
-            " ".join(weak) if weak else "The noise was seeded, so nothing is promised." if seeded
-            else f"epsilon = {promise['epsilon']:.4g}, delta = {promise['delta']:.3g}, "
-            f"{promise['kind']}. Whether that is little enough for your data is a judgement.",
+            " ".join(weak) if weak else "The noise was seeded, so nothing is guaranteed." if seeded
+            else f"epsilon = {claim['epsilon']:.4g}, delta = {claim['delta']:.3g}, "
+            f"{claim['kind']}. Whether that is little enough for your data is a judgement.",
         ),
         Item(
             "Parameters", "What is one unit of privacy?", MET if unit != "row" else YOURS,
             f"One {unit_means(unit)}." if unit != "row"
             else "One row. If a person may have several rows, the "
-            "promise to the person is weaker: say how many, or declare groups.",
+            "guarantee to the person is weaker: say how many, or declare groups.",
         ),
         Item(
             "Parameters", "Which data sets count as neighbours?", MET,

@@ -101,7 +101,7 @@ def _calibration(evaluation: Any) -> str:
     return _figure(
         chart.svg(label + ".", *drawn),
         "Calibration. On the diagonal a predicted probability is the share that is seen. Groups "
-        "that noise drowns are left out.",
+        "that noise outweighs are left out.",
     )
 
 

@@ -14,7 +14,7 @@ from discreet.report.wording import columns, headline, paragraphs, warnings
 from discreet.style import bullets, facts, note, section, table, text, tiles, warning
 from discreet.style.chart import Chart, shares
 
-PROMISE, WHY, OPEN_ENDS = "What is promised", "Why it holds", "What is not protected"
+GUARANTEE, WHY, OPEN_ENDS = "What is guaranteed", "Why it holds", "What is not protected"
 DECLARED, FACTS, SPENT = "Declared as public", "About this release", "What was spent in all"
 
 _RATES = (1e-6, 1e-4, 1e-3, *(k / 200 for k in range(1, 200)), 1 - 1e-6)
@@ -29,21 +29,21 @@ def title_of(card: Mapping[str, Any]) -> str:
 
 def opening(card: Mapping[str, Any]) -> list[str]:
     """Return what stands below the heading: the numbers, and warnings if there are any."""
-    promise = card["guarantee"]
-    reserved = promise["reserved"]
-    epsilon, delta = reserved or (promise["epsilon"], promise["delta"])
+    claim = card["guarantee"]
+    reserved = claim["reserved"]
+    epsilon, delta = reserved or (claim["epsilon"], claim["delta"])
     when = "fixed before the data was read" if reserved is None else "reserved in advance"
     factor = card["attacker"]["odds_factor"]
     odds = f"{factor:.3g}-fold" if factor is not None and factor < 1e6 else "over a million-fold"
-    what = "its values" if promise["neighbours"] == "replace-one" else "membership"
+    what = "its values" if claim["neighbours"] == "replace-one" else "membership"
     shown = [
         ("epsilon", f"{epsilon:.4g}", when),
         ("delta", f"{delta:.3g}", "failure term" if delta else "pure: no failure term"),
-        ("protects one", unit_means(promise["unit"]), f"{promise['neighbours']} neighbours"),
+        ("protects one", unit_means(claim["unit"]), f"{claim['neighbours']} neighbours"),
         (f"odds on {what} grow", odds, "at most, by this release"),
     ]
     if reserved is not None:
-        shown.insert(1, ("spent", f"{promise['epsilon']:.4g}", "what this output cost (ex-post)"))
+        shown.insert(1, ("spent", f"{claim['epsilon']:.4g}", "what this output cost (ex-post)"))
     said = [*warnings(card), *card.get("cautions", ())]
     return [
         f"<p class='lead'>{text(_lead(card, odds))}</p>",
@@ -53,19 +53,19 @@ def opening(card: Mapping[str, Any]) -> list[str]:
 
 
 def _lead(card: Mapping[str, Any], odds: str) -> str:
-    """Return the promise in one plain sentence."""
-    promise = card["guarantee"]
-    unit = promise["unit"]
-    if not promise["secure"]:
+    """Return the guarantee in one plain sentence."""
+    claim = card["guarantee"]
+    unit = claim["unit"]
+    if not claim["secure"]:
         return "This release is NOT private: its noise came from a seed."
     other = {
         "zero-out": f"that {unit} had been left blank",
         "replace-one": f"that {unit} had held other values",
         "add-remove": f"that {unit} had never been there",
-    }[promise["neighbours"]]
+    }[claim["neighbours"]]
     guess = (
         f"which of two values it had grow at most {odds}"
-        if promise["neighbours"] == "replace-one"
+        if claim["neighbours"] == "replace-one"
         else f"whether it was in the data grow at most {odds}"
     )
     return (
@@ -74,15 +74,15 @@ def _lead(card: Mapping[str, Any], odds: str) -> str:
     )
 
 
-def promise_section(card: Mapping[str, Any], guarantee: Guarantee) -> str:
-    """Return the promise in words, with the curve of what an attacker can gain."""
+def guarantee_section(card: Mapping[str, Any], guarantee: Guarantee) -> str:
+    """Return the guarantee in words, with the curve of what an attacker can gain."""
     found = dict(paragraphs(card))
     unit = guarantee.unit
     learn = f"What an attacker can learn about one {unit}"
     others = "Under other neighbour relations"
     return section(
-        PROMISE,
-        bullets(found[PROMISE]),
+        GUARANTEE,
+        bullets(found[GUARANTEE]),
         f"<h3>{text(learn)}</h3>",
         "<div class='pair'>"
         f"<div>{bullets(found[learn])}{_priors(guarantee)}</div>{attack_figure(guarantee)}</div>",
@@ -214,7 +214,7 @@ def proof_link(proofs: str, name: str) -> str:
 
 
 def open_section(card: Mapping[str, Any]) -> str:
-    """Return what the promise does not cover."""
+    """Return what the guarantee does not cover."""
     return section(OPEN_ENDS, bullets(card["not_protected"]))
 
 

@@ -94,32 +94,32 @@ def accuracy_plot(
 
 
 @style()
-def attack_plot(path: str | Path, promises: Mapping[str, Guarantee]) -> None:
+def attack_plot(path: str | Path, claims: Mapping[str, Guarantee]) -> None:
     """Draw what an attacker can gain at most, for several guarantees.
 
     Parameters
     ----------
     path
         File to write; its ending gives the format.
-    promises
+    claims
         Guarantees by the names that the picture has for them, at most six.
 
     Examples
     --------
     >>> import tempfile
     >>> from discreet.accounting import Pure
-    >>> promise = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
+    >>> claim = Guarantee(epsilon=1.0, delta=0.0, neighbours="zero-out", event=Pure(1.0),
     ...                     theorem="t")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     attack_plot(Path(folder) / "attack.svg", {"epsilon 1": promise})
+    ...     attack_plot(Path(folder) / "attack.svg", {"epsilon 1": claim})
     """
     rates = [k / 400 for k in range(1, 400)]
     figure = new_figure(5.6, 4.6)
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color=QUIET, lw=1.2, ls=":", marker="")
     axes.text(0.62, 0.56, "guessing", color=QUIET, rotation=40)
-    for name, promise in promises.items():
-        axes.plot([0, *rates, 1], [0, *detection_curve(promise, rates), 1], marker="", label=name)
+    for name, claim in claims.items():
+        axes.plot([0, *rates, 1], [0, *detection_curve(claim, rates), 1], marker="", label=name)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.005)
     for axis in (axes.xaxis, axes.yaxis):

@@ -106,19 +106,19 @@ def _variant(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _loss(card: Mapping[str, Any]) -> dict[str, Any]:
-    promise = card["guarantee"]
-    epsilon, delta = promise["reserved"] or (promise["epsilon"], promise["delta"])
+    claim = card["guarantee"]
+    epsilon, delta = claim["reserved"] or (claim["epsilon"], claim["delta"])
     when = (
         "Fixed before the data was read (ex-ante)."
-        if promise["reserved"] is None
-        else f"Reserved in advance; this output cost epsilon = {promise['epsilon']:.6g} (ex-post)."
+        if claim["reserved"] is None
+        else f"Reserved in advance; this output cost epsilon = {claim['epsilon']:.6g} (ex-post)."
     )
     proofs = "; ".join(
         held["theorem"] + (f" ({held['page']})" if held["page"] else "") for held in card["proofs"]
     )
     return {
-        "privacy_unit": promise["unit"],
-        "privacy_unit_details": _RELATIONS[promise["neighbours"]].format(unit=promise["unit"]),
+        "privacy_unit": claim["unit"],
+        "privacy_unit_details": _RELATIONS[claim["neighbours"]].format(unit=claim["unit"]),
         "privacy_parameters": {"epsilon": epsilon} | ({"delta": delta} if delta else {}),
         "privacy_parameters_details": f"{when} Proof: {proofs}. Proof pages are part of "
         f"{card['library']}.",

@@ -13,15 +13,15 @@ from discreet.report.evaluated import evaluation_section
 from discreet.report.page_parts import (
     DECLARED,
     FACTS,
+    GUARANTEE,
     OPEN_ENDS,
-    PROMISE,
     SPENT,
     WHY,
     declared_section,
     facts_section,
+    guarantee_section,
     open_section,
     opening,
-    promise_section,
     spent_section,
     title_of,
     why_section,
@@ -72,13 +72,13 @@ def report_html(
     >>> from discreet import Bounds, PrivateRidge
     >>> model = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1)))
     >>> page = report_html(model.fit([[0.5], [-0.5]] * 50, [1, -1] * 50))
-    >>> "What is promised" in page, "Coefficients" in page, "<script" in page
+    >>> "What is guaranteed" in page, "Coefficients" in page, "<script" in page
     (True, True, False)
     """
     card, guarantee = card_dict(model, ledger=ledger, **more), guarantee_of(model)
     fitted = getattr(model, "estimator_", model)
-    sections = [promise_section(card, guarantee), *coefficients_section(fitted, level)]
-    contents = [PROMISE, *["Coefficients"] * (len(sections) > 1)]
+    sections = [guarantee_section(card, guarantee), *coefficients_section(fitted, level)]
+    contents = [GUARANTEE, *["Coefficients"] * (len(sections) > 1)]
     if evaluation is not None:
         sections.append(evaluation_section(evaluation, guarantee))
         contents.append("How good it is")

@@ -43,25 +43,25 @@ def render(card: Mapping[str, Any]) -> str:
 
 def headline(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the facts that open a card, as names and values."""
-    promise, about = card["guarantee"], card.get("about", {})
-    scope = f"per {unit_means(promise['unit'])}, {promise['neighbours']} neighbours"
+    claim, about = card["guarantee"], card.get("about", {})
+    scope = f"per {unit_means(claim['unit'])}, {claim['neighbours']} neighbours"
     head = [("Name", about["name"])] if "name" in about else []
     if "model" in card:
         head.append(("Model", _title(card["model"])))
-    if promise["reserved"] is None:
-        head.append(("Guarantee", f"{budget(promise)} {scope}"))
+    if claim["reserved"] is None:
+        head.append(("Guarantee", f"{budget(claim)} {scope}"))
     else:
-        # The reserve comes first: it is what was promised before the data was read.
-        reserve = budget(dict(zip(("epsilon", "delta"), promise["reserved"], strict=True)))
-        head += [("Reserved", f"{reserve} {scope}"), ("Spent", f"{budget(promise)} (ex-post)")]
+        # The reserve comes first: it is what was guaranteed before the data was read.
+        reserve = budget(dict(zip(("epsilon", "delta"), claim["reserved"], strict=True)))
+        head += [("Reserved", f"{reserve} {scope}"), ("Spent", f"{budget(claim)} (ex-post)")]
     seeded = "A SEED: NOT PRIVATE"
-    head.append(("Noise from", "operating-system entropy" if promise["secure"] else seeded))
+    head.append(("Noise from", "operating-system entropy" if claim["secure"] else seeded))
     if "noise_multiplier" in card:
         head.append(("Noise multiplier", ", ".join(f"{m:.6g}" for m in card["noise_multiplier"])))
     if "dataset" in about:
         head.append(("Data", about["dataset"]))
     if "rows" in card:
-        secret = promise["neighbours"] == "add-remove"
+        secret = claim["neighbours"] == "add-remove"
         head.append(("Rows", f"{card['rows']:,} ({'declared' if secret else 'public'})"))
     for key, name in _SAID_OF.items():
         if key in about:
@@ -75,21 +75,21 @@ def headline(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def paragraphs(card: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Return the sections of a card: a title and sentences each."""
-    promise = card["guarantee"]
+    claim = card["guarantee"]
     found: list[tuple[str, list[str]]] = []
     if warned := warnings(card):
         found.append(("WARNING", warned))
     if card.get("cautions"):
         found.append(("CAUTION", list(card["cautions"])))
     found += [
-        ("What is promised", _promise(card)),
-        (f"What an attacker can learn about one {promise['unit']}", _attacker(card)),
+        ("What is guaranteed", _claim(card)),
+        (f"What an attacker can learn about one {claim['unit']}", _attacker(card)),
         ("Under other neighbour relations", _relations(card)),
     ]
     if "ledger" in card:
         found.append(("What was spent in all", spent(card["ledger"])))
-    why = [f"Proof: {words}." for words in in_words(promise["theorem"])]
-    why += [f"Assumes: {a}." for a in promise["assumptions"]]
+    why = [f"Proof: {words}." for words in in_words(claim["theorem"])]
+    why += [f"Assumes: {a}." for a in claim["assumptions"]]
     why += [
         f"The {part['part']} ({part['name']}) is not part of discreet. It was made by "
         f"{part['made_by']}, who answer for its proof."
@@ -129,9 +129,9 @@ def spent(account: Mapping[str, Any]) -> list[str]:
     return text
 
 
-def budget(promise: Mapping[str, Any]) -> str:
+def budget(claim: Mapping[str, Any]) -> str:
     """Return epsilon and delta in words."""
-    return f"epsilon = {promise['epsilon']:.6g}, delta = {promise['delta']:.3g}"
+    return f"epsilon = {claim['epsilon']:.6g}, delta = {claim['delta']:.3g}"
 
 
 def _title(model: Mapping[str, Any]) -> str:
@@ -141,36 +141,36 @@ def _title(model: Mapping[str, Any]) -> str:
     return f"{model['estimator']} by {model['algorithm']}, {features}{classes}"
 
 
-def _promise(card: Mapping[str, Any]) -> list[str]:
-    promise = card["guarantee"]
-    relation, unit = promise["neighbours"], promise["unit"]
+def _claim(card: Mapping[str, Any]) -> list[str]:
+    claim = card["guarantee"]
+    relation, unit = claim["neighbours"], claim["unit"]
     pair = {
         "zero-out": f"with your {unit} and with a blank {unit} in its place",
         "replace-one": f"with your {unit} and with any other {unit} in its place",
         "add-remove": f"with your {unit} and without it",
     }[relation]
     factor = _times(card["attacker"]["odds_factor"])
-    results = "every set of results" if promise["kind"] == "ex-ante" else "this result"
+    results = "every set of results" if claim["kind"] == "ex-ante" else "this result"
     text = [
         f"Run on the data {pair}, the program gives {results} with nearly the same "
         f"probability: the two differ by at most a factor e^epsilon = {factor}"
-        + (f", plus delta = {promise['delta']:.3g}." if promise["delta"] > 0 else ".")
+        + (f", plus delta = {claim['delta']:.3g}." if claim["delta"] > 0 else ".")
     ]
     text.append(f"Neighbours here are: {card['neighbours_mean']}.")
     text.append(
-        "The promise was fixed before the data was read (ex-ante)."
-        if promise["kind"] == "ex-ante"
-        else "The promise was known only after the run (ex-post): it is the cost of this "
+        "The guarantee was fixed before the data was read (ex-ante)."
+        if claim["kind"] == "ex-ante"
+        else "The guarantee was known only after the run (ex-post): it is the cost of this "
         "particular output and must not be read as fixed in advance."
     )
-    if promise["reserved"] is not None:
+    if claim["reserved"] is not None:
         text.append("What was reserved was fixed in advance, and no output could cost more.")
     return text
 
 
 def _attacker(card: Mapping[str, Any]) -> list[str]:
-    attacker, promise = card["attacker"], card["guarantee"]
-    unit, between_values = promise["unit"], promise["neighbours"] == "replace-one"
+    attacker, claim = card["attacker"], card["guarantee"]
+    unit, between_values = claim["unit"], claim["neighbours"] == "replace-one"
     presence = f"whether a {unit} was in the data"
     values = f"which of two values a {unit} had"
     text = []
@@ -196,10 +196,10 @@ def _attacker(card: Mapping[str, Any]) -> list[str]:
             else f"A membership test with {alarm:.0%} false alarms finds at most {rate:.1%} of "
             f"the {unit}s that were in the data."
         )
-    if promise["delta"] > 0:
+    if claim["delta"] > 0:
         # From P[loss > epsilon + log 2] (1 - 1/2) <= delta, with the delta of each bound above.
         values_claim = card["under"].get("replace-one")
-        delta = promise["delta"] if values_claim is None else values_claim["delta"]
+        delta = claim["delta"] if values_claim is None else values_claim["delta"]
         text.append(
             "Delta allows for exceptions: results that move these odds more than twice as far "
             f"come with probability at most {min(1.0, 2 * delta):.3g}. The percentages include "

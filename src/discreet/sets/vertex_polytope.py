@@ -123,7 +123,7 @@ def nearest_point(vertices: Array, w: Array) -> Array:
             active = [i for i, keep in zip(active, kept, strict=True) if keep]
             weights = weights[kept] / weights[kept].sum()
     raise NotCertified(
-        "The projection on the polytope did not settle because its vertices are nearly dependent. "
+        "The projection on the polytope did not converge: its vertices are nearly dependent. "
         "Remove vertices that almost coincide."
     )
 

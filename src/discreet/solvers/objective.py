@@ -59,16 +59,13 @@ class Objective:
 
         The ball holds ``w`` and everything a rounding error away from it.
         """
-        norms = self.rows.norms
-        reach = 1.01 * float(norms.max(initial=0.0)) * norm(w)
+        reach = 1.01 * self.rows.longest * norm(w)
         bend = self.loss.regularity(label=math.inf, reach=reach).smoothness
         return 1.01 * bend * self.rows.inertia() + self.strength
 
     def sample(self, stride: int) -> Objective:
         """Return an estimate of this objective from every ``stride``-th row."""
-        rows = self.rows.take(slice(None, None, stride))
-        rows.weight = rows.weight * stride
-        return replace(self, rows=rows)
+        return replace(self, rows=self.rows.sampled(stride))
 
 
 def norm(w: Array) -> float:
@@ -80,13 +77,13 @@ def norm(w: Array) -> float:
     return float(np.linalg.norm(w))
 
 
-def settle(residual: float, error: float, room: float) -> bool:
+def is_within(residual: float, error: float, room: float) -> bool:
     """Return whether a residual known up to ``error`` is certainly within ``room``.
 
     Raises :class:`NotCertified` when rounding alone exceeds the room, since no
     solver could do better.
 
-    >>> settle(1e-9, 1e-10, 1e-8), settle(1e-7, 1e-10, 1e-8)
+    >>> is_within(1e-9, 1e-10, 1e-8), is_within(1e-7, 1e-10, 1e-8)
     (True, False)
     """
     if not error < room:

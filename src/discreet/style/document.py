@@ -29,8 +29,8 @@ def text(words: object) -> str:
 def anchor(title: str) -> str:
     """Return the identifier of a section by its title.
 
-    >>> anchor("What is promised?")
-    'what-is-promised'
+    >>> anchor("What is guaranteed?")
+    'what-is-guaranteed'
     """
     kept = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower())
     return "-".join(kept.split())

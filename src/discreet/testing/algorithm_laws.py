@@ -86,14 +86,14 @@ def plan_needs_no_data(case: Case) -> None:
     hold(copy == guarantee, "the guarantee survives JSON")
 
 
-def event_bears_the_claim(case: Case) -> None:
+def event_covers_the_claim(case: Case) -> None:
     """The guarantee's event costs no more than what is claimed, for each relation."""
     relations: tuple[Neighbours, ...] = ("zero-out", "replace-one")
     for neighbours in relations:
         guarantee = case.plan(neighbours=neighbours).guarantee
         hold(guarantee.neighbours == neighbours, "the guarantee is about the problem's neighbours")
         cost = guarantee.event.delta(guarantee.epsilon)
-        hold(cost <= guarantee.delta * (1 + 1e-9) + 1e-15, "the event bears the claim")
+        hold(cost <= guarantee.delta * (1 + 1e-9) + 1e-15, "the event covers the claim")
 
 
 def needs_are_declared(case: Case) -> None:
@@ -186,14 +186,14 @@ def seed_repeats_a_run(case: Case) -> None:
 
 
 def burden(plan: Plan) -> float:
-    """Return the promised error, or the noise where none is promised."""
+    """Return the error bound, or the noise where no bound is known."""
     if math.isfinite(plan.expected_excess):
         return plan.expected_excess
     return max((v for k, v in plan.facts().items() if "noise" in k), default=0.0)
 
 
 def protection_is_a_burden(case: Case) -> None:
-    """Less budget, and neighbours that differ more, do not promise a smaller error."""
+    """Less budget, and neighbours that differ more, do not give a smaller error bound."""
     burdens = [burden(case.plan(epsilon)) for epsilon in (0.1, 1.0, 8.0)]
     hold(burdens == sorted(burdens, reverse=True), "less epsilon is more noise or error")
     more = burden(case.plan(neighbours="replace-one"))
@@ -224,7 +224,7 @@ def groups_are_protected_or_refused(case: Case) -> None:
         except Incompatible:
             continue
         hold(plan.guarantee.unit == "group", "a plan for groups says that it protects them")
-        # What promises no error where rows have one promises more of it.
+        # What has no bound where rows have one has a larger one.
         gave_up = math.isinf(plan.expected_excess) and math.isfinite(case.made.expected_excess)
         more = gave_up or burden(plan) > burden(case.made)
         hold(more, "hiding a group takes more noise than hiding a row")
@@ -241,7 +241,7 @@ def groups_are_protected_or_refused(case: Case) -> None:
 ALGORITHM_LAWS: tuple[Law, ...] = (
     needs_are_declared,
     plan_needs_no_data,
-    event_bears_the_claim,
+    event_covers_the_claim,
     run_releases_weights_and_guarantee,
     everything_exists_before_the_run,
     assumptions_are_repeated,

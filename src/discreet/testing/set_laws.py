@@ -84,7 +84,7 @@ def projection_is_the_nearest_point(constraint: ConvexSet) -> None:
         hold(w == before, "project leaves its argument alone")
 
 
-def projection_settles(constraint: ConvexSet) -> None:
+def projection_is_idempotent(constraint: ConvexSet) -> None:
     """Projecting is idempotent, as closely as is declared, and non-expansive."""
     points = cloud(constraint, 60, seed=1)
     images = [constraint.project(w) for w in points]
@@ -235,7 +235,7 @@ def interior_is_where_it_says(constraint: ConvexSet) -> None:
 SET_LAWS: tuple[Law, ...] = (
     set_is_value,
     projection_is_the_nearest_point,
-    projection_settles,
+    projection_is_idempotent,
     oracle_attains_the_support,
     unbounded_sets_say_so,
     sizes_dominate,

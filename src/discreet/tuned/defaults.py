@@ -64,7 +64,7 @@ STEPS = 150
 LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
 """Sums of the line search for each step, over the number of weights and so many more."""
 
-LINE_SEARCH_CAUTIOUS = 0.03
+LINE_SEARCH_CONSERVATIVE = 0.03
 """Sums of the line search for each step where rows are not few."""
 
 # Work: products of a run above which steps take batches, and the smallest and largest part of the

@@ -14,7 +14,7 @@ FIXED = ("epsilon", "delta", "neighbours", "n_rows", "random_state", "ledger")
 """Settings that the search itself decides."""
 
 ALIKE = ("inference", "rows_per_group", "group_rule")
-"""Settings of what is promised about the winner, which the search refuses."""
+"""Settings of what is guaranteed about the winner, which the search refuses."""
 
 MOST = 1000
 
@@ -40,7 +40,7 @@ def list_candidates(distributions: Any, most: int) -> list[dict[str, Any]]:
             )
         if name in ALIKE:
             raise InvalidParameter(
-                f"{name!r} cannot be searched: what a search promises is the same for every "
+                f"{name!r} cannot be searched: what a search guarantees is the same for every "
                 "candidate, and protects rows. Leave it out."
             )
         if isinstance(values, str) or not (hasattr(values, "rvs") or hasattr(values, "__len__")):

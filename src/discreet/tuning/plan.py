@@ -179,18 +179,20 @@ class SearchPlan:
         if hasattr(self.estimator, "ledger"):
             # privacy: entries of single tries would count them; the search is one entry.
             settings["ledger"] = None
-        return clone(self.estimator).set_params(**settings)
+        fitted = clone(self.estimator).set_params(**settings)
+        fitted._shared = True
+        return fitted
 
-    # What is promised.
+    # What is guaranteed.
 
     @cached_property
     def planned(self) -> tuple[Guarantee, ...]:
-        """What the fit of each candidate promises."""
+        """What the fit of each candidate guarantees."""
         return tuple(self.fit_plan(c, self.fit_budget).guarantee for c in self.candidates)
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What the search promises, whatever the rows are."""
+        """What the search guarantees, whatever the rows are."""
         part = self.fit_budget
         event = self._whole((*self._events(part), self._score_event(part)))
         assumed = [a for planned in self.planned for a in planned.assumptions]
@@ -214,23 +216,23 @@ class SearchPlan:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """Promised excess risk per row: of the default with the whole budget, and of the best try.
+        """Bounds on excess risk per row: of the default with the whole budget, and of the best try.
 
-        Infinite where a plan promises none.
+        Infinite where a plan knows none.
         """
 
-        def promised(plan: Any, rows: int | None) -> float:
+        def bound(plan: Any, rows: int | None) -> float:
             return math.inf if not rows else plan.expected_excess / rows
 
         alone = clone(self.estimator)
         alone.set_params(epsilon=self.budget.epsilon, delta=self.budget.delta)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            default = promised(alone.plan(self.n_features, self.n_rows), self.n_rows)
+            default = bound(alone.plan(self.n_features, self.n_rows), self.n_rows)
         part, found = self.fit_budget, [math.inf]
         for candidate in self.candidates:
             try:
-                found.append(promised(self.fit_plan(candidate, part), self.n_train))
+                found.append(bound(self.fit_plan(candidate, part), self.n_train))
             except DiscreetError:
                 continue
         return default, min(found)
@@ -261,9 +263,11 @@ class SearchPlan:
         default, best = self.errors
         if math.isfinite(default):
             said = "no bound is known" if math.isinf(best) else f"{best:.3g}"
-            text += f" Promised excess risk per row: default {default:.3g}, best candidate {said}."
+            text += (
+                f" Bound on the excess risk per row: default {default:.3g}, best candidate {said}."
+            )
             if default <= best:
-                text += " By these promises the default is the better buy."
+                text += " By these bounds the default is the better buy."
         return text
 
     def __str__(self) -> str:

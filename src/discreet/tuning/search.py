@@ -15,16 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget, Guarantee, NegativeBinomialTries
 from discreet.checks import between, one_of, row_count, weight_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
-from discreet.estimators.base import PrivateEstimator
-from discreet.estimators.charging import charged
-from discreet.estimators.claims import SEARCH
-from discreet.estimators.persistence import Seedless, whole
+from discreet.estimators.shared.base import PrivateEstimator
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.claims import SEARCH
+from discreet.estimators.shared.persistence import Seedless, whole
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import count_rows, encoded, part_of, split_rows
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import add_up, read
 from discreet.noise import Randomness, as_randomness, exponential_mechanism, integers
-from discreet.problem import sealed
+from discreet.problem import with_randomness
 from discreet.schema import Encoded
 from discreet.tuning.candidates import list_candidates
 from discreet.tuning.plan import SearchPlan
@@ -95,7 +95,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     best_params_, best_estimator_
         The winner; its ``guarantee_`` is that of the whole search.
     guarantee_
-        What the search promises.
+        What the search guarantees.
     plan_
         What was planned.
 
@@ -254,7 +254,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
             raise InvalidParameter("X must have two dimensions, rows and features.")
         secret = getattr(self.estimator, "neighbours", "") == "add-remove"
         plan = self.plan(int(shape[1]), None if secret else int(shape[0]))
-        guarantee = sealed(plan.guarantee, random)
+        guarantee = with_randomness(plan.guarantee, random)
         if self.verbose:
             print(plan)
         self._remark(plan)
@@ -268,7 +268,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
             )
         self.plan_, self.guarantee_ = plan, guarantee
         self.best_params_, self.best_estimator_ = best
-        # privacy: what the winner promises is what the whole search cost.
+        # privacy: what the winner claims is what the whole search cost.
         self.best_estimator_.guarantee_ = guarantee
         self.best_estimator_.algorithm_ = f"{SEARCH}{self.best_estimator_.algorithm_}"
         self.best_estimator_.random_state = None

@@ -30,13 +30,13 @@ def draw_tries(tries: Tries, random: Randomness) -> int:
     for words in count(1):
         # privacy: continue the same draw; a fresh one would favour clear outcomes.
         bits = bits << 64 | int(random.words(1)[0])
-        found = _settled(tries, bits, 64 * words)
+        found = _decided(tries, bits, 64 * words)
         if found is not None:
             return found
     raise AssertionError  # pragma: no cover
 
 
-def _settled(tries: Tries, bits: int, length: int) -> int | None:
+def _decided(tries: Tries, bits: int, length: int) -> int | None:
     """Return the number of tries of a uniform number of which so many bits are known."""
     with mp.workprec(length + 128):
         pad, total = mp.ldexp(1, -32), mp.mpf(0)

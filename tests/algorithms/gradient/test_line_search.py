@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from discreet import Bounds
 from discreet.accounting import Budget, epsilon_at
 from discreet.algorithms import NoisyGradient, RecentredPerturbation
-from discreet.algorithms.gradient.line_search_estimates import Cautious
+from discreet.algorithms.gradient.line_search_estimates import Conservative
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 from discreet.bounds import Array
 from discreet.data import ArraySource, Rows
@@ -52,11 +52,11 @@ def data(n: int = N, p: int = P, size: float = 12.0) -> tuple[Array, Array, Arra
     return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ w))).astype(int), w
 
 
-@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("conservative", [False, True])
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
-def test_its_sums_cost_as_much_as_steps(neighbours: str, cautious: bool) -> None:
+def test_its_sums_cost_as_much_as_steps(neighbours: str, conservative: bool) -> None:
     budget, apart = Budget(0.7, 1e-5), 2.0 if neighbours == "replace-one" else 1.0
-    config = NoisyGradient(steps=30, line_search=6, cautious=cautious)
+    config = NoisyGradient(steps=30, line_search=6, conservative=conservative)
     plan = config.plan(problem(neighbours=neighbours), budget)
     # Every sum, of a step or of a look, has noise of this multiple of what one row can do to it.
     noises = [plan.noise, plan.line_search.noise]
@@ -114,17 +114,17 @@ def sums_of(
     return seen
 
 
-@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("conservative", [False, True])
 @pytest.mark.parametrize("loss", [Logistic(), CalibratedLogistic(clip=0.3)])
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
 @pytest.mark.parametrize("weight", [1.0, 7.0])
 def test_one_row_moves_a_look_by_no_more_than_accounted(
-    monkeypatch: pytest.MonkeyPatch, loss: Any, relation: str, cautious: bool, weight: float
+    monkeypatch: pytest.MonkeyPatch, loss: Any, relation: str, conservative: bool, weight: float
 ) -> None:
     X, y, w = data()
     X, task = 5.0 * X, problem(loss, relation, weight=weight)  # clipped to norm 1
     X[:12], y[:12] = w, 0  # far on the wrong side
-    config = NoisyGradient(steps=3, line_search=3, cautious=cautious)
+    config = NoisyGradient(steps=3, line_search=3, conservative=conservative)
     plan = config.plan(task, Budget(1.0, 1e-5))
     apart = 2.0 if relation == "replace-one" else 1.0
 
@@ -143,8 +143,8 @@ def test_one_row_moves_a_look_by_no_more_than_accounted(
         return far
 
     allowed = apart * plan.line_search.noise.row
-    # Rows on the right side add next to nothing to a cautious look, so it moves by half of that.
-    half = cautious and apart == 2.0
+    # Rows on the right side add next to nothing to a conservative sum, so it moves by half of that.
+    half = conservative and apart == 2.0
     assert (0.2 if half else 0.4) * allowed < farthest() <= allowed
     # Without the two caps a row would do more.
     monkeypatch.setattr(CalibratedLogistic, "attach", lambda self, y, norms: y)
@@ -152,10 +152,10 @@ def test_one_row_moves_a_look_by_no_more_than_accounted(
     assert farthest() > (1.1 if half else 1.5) * allowed
 
 
-@pytest.mark.parametrize("cautious", [False, True])
-def test_only_its_sums_read_the_rows(monkeypatch: pytest.MonkeyPatch, cautious: bool) -> None:
+@pytest.mark.parametrize("conservative", [False, True])
+def test_only_its_sums_read_the_rows(monkeypatch: pytest.MonkeyPatch, conservative: bool) -> None:
     X, y, w = data()
-    config = NoisyGradient(steps=3, line_search=5, cautious=cautious)
+    config = NoisyGradient(steps=3, line_search=5, conservative=conservative)
     plan = config.plan(problem(), Budget(1.0, 1e-5))
     other = ArraySource(X[::-1] * 0.1, 1 - y)
     monkeypatch.setattr(GradientNoise, "cover", lambda self, total, drawn: drawn)
@@ -180,10 +180,10 @@ def test_the_length_is_found(size: float, wrong: float, sampler: str) -> None:
     assert np.linalg.norm(found) == pytest.approx(size, rel=0.15)
 
 
-@pytest.mark.parametrize("cautious", [False, True])
-def test_the_weight_of_all_rows_changes_no_length(cautious: bool) -> None:
+@pytest.mark.parametrize("conservative", [False, True])
+def test_the_weight_of_all_rows_changes_no_length(conservative: bool) -> None:
     X, y, w = data(40_000, 10, 12.0)
-    config, found = NoisyGradient(steps=90, line_search=10, cautious=cautious), []
+    config, found = NoisyGradient(steps=90, line_search=10, conservative=conservative), []
     for weight in (0.05, 1.0, 20.0):
         task = problem(n=40_000, p=10, weight=weight)
         rows = task.bound(ArraySource(X, y, np.full(len(y), weight)))
@@ -214,27 +214,29 @@ def fitted(task: Problem, config: NoisyGradient, source: ArraySource, weights: A
 
 
 @pytest.mark.parametrize("sampler", ["full", "poisson"])
-def test_a_cautious_look_corrects_what_is_clear_and_nothing_else(sampler: str) -> None:
+def test_a_conservative_look_corrects_what_is_clear_and_nothing_else(sampler: str) -> None:
     n, p, size = 20_000, 10, 30.0
     X, y, w = data(n, p, size)
     batch = None if sampler == "full" else n // 2
-    config = NoisyGradient(steps=500, line_search=25, cautious=True, sampler=sampler, batch=batch)
+    config = NoisyGradient(
+        steps=500, line_search=25, conservative=True, sampler=sampler, batch=batch
+    )
     task, source = problem(n=n, p=p), ArraySource(X, y)
     # A quarter of the length is far too short for these labels.
     np.testing.assert_allclose(fitted(task, config, source, w / 4), size, rtol=0.3)
     np.testing.assert_allclose(fitted(task, config, source, w), size, rtol=0.01)
     # The other reading has no opinion beforehand.
-    plain = replace(config, cautious=False)
+    plain = replace(config, conservative=False)
     assert np.ptp(fitted(task, plain, source, w)) > 0.02 * size
 
 
-def test_a_cautious_length_is_where_the_loss_along_the_line_is_least() -> None:
+def test_a_conservative_length_is_where_the_loss_along_the_line_is_least() -> None:
     """With next to no noise, whatever the labels are, if none is wrong by a large margin."""
     n, p = 20_000, 10
     X, _, w = data(n, p, 8.0)
     z, rng = X @ w, np.random.default_rng(3)
     y = (rng.random(n) < 1.0 / (1.0 + np.exp(-z - np.sin(2.0 * z)))).astype(int)
-    config = NoisyGradient(steps=10, line_search=40, cautious=True)
+    config = NoisyGradient(steps=10, line_search=40, conservative=True)
     plan = config.plan(problem(n=n, p=p), Budget(200.0, 1e-3))
     found = plan.line_search.fitted(plan.problem.bound(ArraySource(X, y)), w / 2, Seeded(1))
     margins = (2 * y - 1) * (X @ w) / np.linalg.norm(w)
@@ -244,12 +246,12 @@ def test_a_cautious_length_is_where_the_loss_along_the_line_is_least() -> None:
     assert np.linalg.norm(found) == pytest.approx(best, rel=0.02)
 
 
-def test_rows_that_are_wrong_by_far_leave_a_cautious_length_alone() -> None:
+def test_rows_that_are_wrong_by_far_leave_a_conservative_length_alone() -> None:
     """Clipped, they would ask for longer weights than the loss does."""
     n, p, size = 20_000, 10, 60.0
     X, y, w = data(n, p, size)
     flipped = np.where(np.arange(n) % 50 == 0, 1 - y, y)
-    config = NoisyGradient(steps=500, line_search=25, cautious=True)
+    config = NoisyGradient(steps=500, line_search=25, conservative=True)
     task, short = problem(n=n, p=p), w / 3
     assert (fitted(task, config, ArraySource(X, y), short) > 1.5 * size / 3).all()
     kept = fitted(task, config, ArraySource(X, flipped), short)
@@ -294,22 +296,22 @@ def test_a_row_is_projected_the_same_wherever_it_stands(kind: str) -> None:
     assert (here[order] == there).all()
 
 
-@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("conservative", [False, True])
 @pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
-def test_no_length_is_fitted_where_there_is_none(size: float, cautious: bool) -> None:
+def test_no_length_is_fitted_where_there_is_none(size: float, conservative: bool) -> None:
     X, y, w = data()
-    config = NoisyGradient(steps=3, line_search=3, cautious=cautious)
+    config = NoisyGradient(steps=3, line_search=3, conservative=conservative)
     plan = config.plan(problem(), Budget(1.0, 1e-5))
     weights = w / np.linalg.norm(w) * size
     rows = problem().bound(ArraySource(X, y))
     assert (plan.line_search.fitted(rows, weights, Seeded(0)) == weights).all()
 
 
-@pytest.mark.parametrize("cautious", [False, True])
+@pytest.mark.parametrize("conservative", [False, True])
 @pytest.mark.parametrize("size", [1e-45, 1e45])
-def test_absurd_lengths_stay_finite(size: float, cautious: bool) -> None:
+def test_absurd_lengths_stay_finite(size: float, conservative: bool) -> None:
     X, y, w = data()
-    config = NoisyGradient(steps=3, line_search=8, cautious=cautious)
+    config = NoisyGradient(steps=3, line_search=8, conservative=conservative)
     plan, rows = config.plan(problem(), Budget(1.0, 1e-5)), problem().bound(ArraySource(X, y))
     found = plan.line_search.fitted(rows, w / np.linalg.norm(w) * size, Seeded(0))
     assert 0.1 * size < np.linalg.norm(found) < 10.0 * size
@@ -378,7 +380,7 @@ def test_the_last_look_carries_the_length_no_further() -> None:
     plan = RecentredPerturbation().plan(problem(None, "zero-out", n, p), Budget(2.0, 1e-6))
     assert plan.line_search is not None
     for sign in (-1.0, 1.0):
-        read = Cautious(plan.line_search, 60.0)
+        read = Conservative(plan.line_search, 60.0)
         for _ in range(plan.line_search.rounds - 1):
             read.see(0.0, 1)
         before = read.length

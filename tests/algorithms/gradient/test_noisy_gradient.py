@@ -880,12 +880,12 @@ def best_in_ball(X: np.ndarray, s: np.ndarray, radius: float) -> float:
 
 def test_a_bound_never_exceeds_what_a_set_allows_and_a_cap_has_none() -> None:
     ball = problem(constraint=L2Ball(radius=2.0))
-    drowned = NoisyGradient(rule="smooth").plan(ball, Budget(0.001, 1e-6))
-    assert drowned.bound == 400 * drowned.clip * 4.0
+    noisy = NoisyGradient(rule="smooth").plan(ball, Budget(0.001, 1e-6))
+    assert noisy.bound == 400 * noisy.clip * 4.0
     ridge = NoisyGradient(rule="smooth", strength=3.0).plan(ball, Budget(0.001, 1e-6))
     assert ridge.bound == 400 * ridge.clip * 4.0 + 3.0 * 4.0 / 2
     usual = NoisyGradient(rule="smooth").plan(ball, Budget(8.0, 1e-6))
-    assert usual.bound < 0.1 * drowned.bound
+    assert usual.bound < 0.1 * noisy.bound
     batch = {"rule": "smooth", "sampler": "poisson", "batch": 40, "steps": 20}
     assert NoisyGradient(**batch).plan(ball, BUDGET).bound < math.inf  # type: ignore[arg-type]
     # A cut batch sees less of the loss, but the ridge is whole.

@@ -333,7 +333,7 @@ def test_the_plan_meets_its_own_budget() -> None:
         assert guarantee.event.delta(budget.epsilon) <= budget.delta * (1 + 1e-9) + 1e-15
 
 
-# What is promised.
+# What is guaranteed.
 
 
 @pytest.mark.parametrize("algorithm", [ObjectivePerturbation, OutputPerturbation])

@@ -401,14 +401,14 @@ def test_stability_answers_as_often_as_it_should() -> None:
     assert isinstance(found, Stability)  # epsilon = 1, delta = 0.1
     random = Seeded(10)
     for lead, votes in ((10, [(0, 1)] * 11 + [(2, 3)]), (2, [(0, 1)] * 7 + [(1, 2)] * 5)):
-        answered = [found.settle(list(votes), random) for _ in range(1500)]
+        answered = [found.decide(list(votes), random) for _ in range(1500)]
         assert {tuple(a.tolist()) for a in answered if a is not None} == {(0, 1)}
         chance = float(stats.laplace(scale=1.0).sf(found.threshold - lead / 2))
         count = sum(a is not None for a in answered)
         assert stats.binomtest(count, 1500, chance).pvalue > 1e-4
     # Where neighbours could disagree about the winner the lead is at most 2: chance delta.
     assert chance == pytest.approx(0.1, rel=1e-6)
-    assert found.settle([(), (1,)], random) is None  # nobody named a whole support
+    assert found.decide([(), (1,)], random) is None  # nobody named a whole support
 
 
 # The second stage.

@@ -113,7 +113,7 @@ class FrankWolfe:
         """
         peak = largest_entry(problem)
         ball = L1Ball(radius=1.0 / peak)
-        # The steps grow as a small power of the radius, so this settles soon.
+        # The steps grow as a small power of the radius, so this converges soon.
         for _ in range(12):
             steps = self.plan(replace(problem, constraint=ball), budget).steps
             ball = L1Ball(radius=math.sqrt(steps) / peak)

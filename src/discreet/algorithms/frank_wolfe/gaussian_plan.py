@@ -21,7 +21,14 @@ from discreet.bounds import Array
 from discreet.data import Source, block_rows, gamma
 from discreet.noise import Gaussian as GaussianNoise
 from discreet.noise import Grid, Randomness, release
-from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    guarantee_for,
+    with_randomness,
+)
 from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
 
@@ -89,7 +96,7 @@ class GaussianFrankWolfePlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         cost = Gaussian(self._multiplier)
-        return promise(self, cost, "frank-wolfe/gaussian", *assumptions(self.problem))
+        return guarantee_for(self, cost, "frank-wolfe/gaussian", *assumptions(self.problem))
 
     @property
     def expected_excess(self) -> float:
@@ -119,4 +126,4 @@ class GaussianFrankWolfePlan(CalibratedPlan):
             return problem.constraint.minimize_linear(noisy)
 
         weights = iterate(start, self.steps, vertex)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

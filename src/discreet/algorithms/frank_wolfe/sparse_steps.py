@@ -22,21 +22,35 @@ mixes rows may decide about a renewal: no budget of renewals shared by rows, no
 "worst rows first", nothing about rejected proposals or time. Each term
 ``slope x_ij`` is rounded to a multiple of a public power of two, so that sums
 of terms are exact and do not remember in which order terms came and went.
+
+In both, something that moves with the scale alone (a margin, a score) is looked
+at again only when it may have moved too far: see :func:`plain_steps.overdue`. The
+loops are compiled where numba is installed, and give the same bits without.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from discreet.algorithms.frank_wolfe import plain_steps
+from discreet.algorithms.frank_wolfe.compiled_steps import compiled_steps
+from discreet.algorithms.frank_wolfe.plain_steps import Hot, Schedule, Sums, Table
 from discreet.bounds import Array
 from discreet.data import Rows, gamma
 from discreet.losses import Loss
-from discreet.mechanisms.selection_tree import Index, SignedSampler
+from discreet.mechanisms.compiled_choice import compiled_choice
+from discreet.mechanisms.signed_choice import Index, SignedSampler
 from discreet.noise import Randomness
+
+ROOM = 0.25
+"""How far a log-odds may move with the scale before its class is found anew."""
+
+COMPILED_FROM = 2**30
+"""Steps times features from which compiling loops pays for itself."""
 
 
 class Steps(Protocol):
@@ -71,43 +85,58 @@ class SquaredSteps:
     scale
         Scale of the exponential mechanism: the log-weight of a vertex is minus
         its score over ``scale``.
+    most
+        A public bound on the size of log-weights.
+    compiled
+        Whether to compile the loops, if numba is installed.
 
     Examples
     --------
     >>> from discreet.noise import Seeded
     >>> rows = Rows(sp.csr_array(np.eye(3)), np.array([1.0, 0.0, 0.0]))
-    >>> steps = SquaredSteps(rows, 1.0, 0.01)
+    >>> steps = SquaredSteps(rows, 1.0, 0.01, most=100.0)
     >>> steps.draw(Seeded(0))
     (0, 1)
     """
 
-    def __init__(self, rows: Rows, radius: float, scale: float) -> None:
-        self._rows, self._columns = rows, sp.csc_array(rows.X)
-        self._radius, self._odds = radius, -radius / scale
-        self._target = np.asarray(rows.X.T @ (rows.weight * rows.y))
+    def __init__(
+        self, rows: Rows, radius: float, scale: float, *, most: float, compiled: bool = False
+    ) -> None:
+        self._table, self._columns = _tables(rows.X)
+        self._weight, self._radius, self._odds = rows.weight, radius, -radius / scale
+        target = np.asarray(rows.X.T @ (rows.weight * rows.y))
+        loops, self._loops = _loops(compiled)
         # Coordinates that no step has touched have no image: their scores never change.
-        self._sampler = SignedSampler(-self._odds * self._target)
-        self._image, self._hot_target = np.empty(0), np.empty(0)
+        self._sampler = SignedSampler(np.abs(self._odds * target), most + ROOM, loops)
+        self._hot = Hot.empty(target)
+        self._sums = Sums.empty(rows.dimension)
         self._scale = 1.0
 
     def draw(self, random: Randomness) -> tuple[int, int]:
         """Return a coordinate and a sign."""
-        gradient = self._scale * self._image - self._hot_target
-        return self._sampler.draw(random, self._odds * gradient)
+        return self._sampler.draw(self._log_odds, random)
+
+    def _log_odds(self, j: int) -> float:
+        hot = self._hot
+        return float(self._odds * (self._scale * hot.image[hot.slot[j]] - hot.target[j]))
 
     def move(self, j: int, sign: int, step: float) -> None:
         """Move by ``step`` towards vertex ``sign * radius * e_j``."""
         # The first step has length 1 and leaves nothing of the start.
         self._scale = 1.0 if step == 1.0 else self._scale * (1.0 - step)
-        touched, values = _column(self._columns, j)
-        weight = self._rows.weight[touched] * values * (sign * step * self._radius / self._scale)
-        index, change = _combined(self._rows.X, touched, weight)
-        known = self._image.size
-        place = self._sampler.warm(index)
-        new = self._sampler.hot[known:]
-        self._image = np.concatenate([self._image, np.zeros(new.size)])
-        self._hot_target = np.concatenate([self._hot_target, self._target[new]])
-        self._image[place] += change
+        self._loops.squared(
+            self._table,
+            self._columns,
+            self._weight,
+            j,
+            sign * step * self._radius / self._scale,
+            self._scale,
+            self._odds,
+            ROOM,
+            self._hot,
+            self._sums,
+            self._sampler.classes,
+        )
 
 
 class StaleSteps:
@@ -117,7 +146,7 @@ class StaleSteps:
     ----------
     rows, loss
         Sparse bounded rows and the loss.
-    radius, scale
+    radius, scale, most, compiled
         As for :class:`SquaredSteps`.
     tolerance
         A row's slope is renewed when its margin has moved by more than this.
@@ -132,7 +161,8 @@ class StaleSteps:
     >>> from discreet.losses import Logistic
     >>> from discreet.noise import Seeded
     >>> rows = Rows(sp.csr_array(np.eye(3)), np.array([1.0, 1.0, -1.0]))
-    >>> steps = StaleSteps(rows, Logistic(), 1.0, 1.0, tolerance=0.1, slope=1.0, grid=2.0**-40)
+    >>> steps = StaleSteps(rows, Logistic(), 1.0, 1.0, tolerance=0.1, slope=1.0, grid=2.0**-40,
+    ...                    most=3.0)
     >>> steps.move(*steps.draw(Seeded(0)), 1.0)
     """
 
@@ -146,57 +176,61 @@ class StaleSteps:
         tolerance: float,
         slope: float,
         grid: float,
+        most: float,
+        compiled: bool = False,
     ) -> None:
-        self._rows, self._loss, self._columns = rows, loss, sp.csc_array(rows.X)
+        self._rows, self._loss = rows, loss
+        self._table, self._columns = _tables(rows.X)
         self._radius, self._odds = radius, -radius / scale
         self._tolerance, self._slope_bound, self._grid = tolerance, slope, grid
         self._scale = 1.0
         self._margin = np.zeros(rows.n_rows)  # in units of the scale
-        self._due = np.full(rows.n_rows, -np.inf)
+        self._schedule = Schedule.empty(rows.n_rows)
         every = np.arange(rows.n_rows)
         self._slope = self._fresh(every)
         self._gradient = np.zeros(rows.dimension)
-        index, change = self._terms(every, self._slope)
-        self._gradient[index] = change
-        self._sampler = SignedSampler(self._odds * self._gradient)
+        loops, self._loops = _loops(compiled)
+        self._sums = Sums.empty(rows.dimension)
+        index, change = plain_steps.summed(self._table, every, self._slope, None, grid, self._sums)
+        self._gradient[index] = change * grid
+        self._sums.mark[:] = 0
+        self._sampler = SignedSampler(np.abs(self._odds * self._gradient), most, loops)
 
     def draw(self, random: Randomness) -> tuple[int, int]:
         """Return a coordinate and a sign."""
-        return self._sampler.draw(random)
+        return self._sampler.draw(self._log_odds, random)
+
+    def _log_odds(self, j: int) -> float:
+        return float(self._odds * self._gradient[j])
 
     def move(self, j: int, sign: int, step: float) -> None:
         """Move by ``step`` towards vertex ``sign * radius * e_j`` and renew slopes."""
-        if step == 1.0:
-            self._scale = 1.0  # all margins are still zero
-        else:
-            self._scale *= 1.0 - step
-        touched, values = _column(self._columns, j)
-        self._margin[touched] += values * (sign * step * self._radius / self._scale)
+        # At the first step, of length 1, all margins are still zero.
+        self._scale = 1.0 if step == 1.0 else self._scale * (1.0 - step)
+        factor = sign * step * self._radius / self._scale
         # privacy: both reasons to renew a row look at that row and at public numbers only.
-        self._due[touched] = np.inf
-        renew = np.flatnonzero(self._due > self._scale)
-        size = np.abs(self._margin[renew])
-        with np.errstate(divide="ignore"):
-            self._due[renew] = np.where(size > 0.0, self._scale - self._tolerance / size, -np.inf)
-        fresh = self._fresh(renew)
-        index, change = self._terms(renew, fresh, self._slope[renew])
+        renew = self._loops.touched(
+            self._columns, j, factor, self._scale, self._tolerance, self._margin, self._schedule
+        )
+        fresh, old = self._fresh(renew), self._slope[renew]
         self._slope[renew] = fresh
-        self._gradient[index] += change
-        self._sampler.update(index, self._odds * self._gradient[index])
+        self._loops.renewed(
+            self._table,
+            renew,
+            fresh,
+            old,
+            self._grid,
+            self._odds,
+            self._gradient,
+            self._sums,
+            self._sampler.classes,
+        )
 
     def _fresh(self, index: Index) -> Array:
         slope = self._loss.slope(self._scale * self._margin[index], self._rows.y[index])
         # privacy: the bound holds for the computed slope, whatever rounding did to the margin.
-        return self._rows.weight[index] * np.clip(slope, -self._slope_bound, self._slope_bound)
-
-    def _terms(self, index: Index, new: Array, old: Array | None = None) -> tuple[Index, Array]:
-        """Return the coordinates that rows reach and the exact change of their sums."""
-        columns, values, lengths = _gathered(self._rows.X, index)
-        change = np.rint(np.repeat(new, lengths) * values / self._grid)
-        if old is not None:
-            change -= np.rint(np.repeat(old, lengths) * values / self._grid)
-        reached, total = _summed(columns, change, self._rows.dimension)
-        return reached, total * self._grid
+        slope = np.minimum(np.maximum(slope, -self._slope_bound), self._slope_bound)
+        return np.asarray(self._rows.weight[index] * slope)
 
 
 def term_grid(n_rows: int, largest: float) -> float:
@@ -210,35 +244,13 @@ def term_grid(n_rows: int, largest: float) -> float:
     return float(2.0 ** (math.ceil(math.log2(largest * n_rows)) - 50))
 
 
-def _column(columns: sp.csc_array, j: int) -> tuple[Index, Array]:
-    part = slice(columns.indptr[j], columns.indptr[j + 1])
-    return columns.indices[part], columns.data[part]
+def _tables(X: sp.csr_array) -> tuple[Table, Table]:
+    """Return the rows and the columns of a matrix."""
+    columns = sp.csc_array(X)
+    return Table(X.indptr, X.indices, X.data), Table(columns.indptr, columns.indices, columns.data)
 
 
-def _gathered(X: sp.csr_array, index: Index) -> tuple[Index, Array, Index]:
-    """Return columns and values stored in some rows, and how many in each."""
-    starts, ends = X.indptr[index], X.indptr[index + 1]
-    lengths = ends - starts
-    offsets = np.cumsum(lengths) - lengths
-    at = np.arange(int(lengths.sum())) + np.repeat(starts - offsets, lengths)
-    return X.indices[at], X.data[at], lengths
-
-
-def _combined(X: sp.csr_array, index: Index, weight: Array) -> tuple[Index, Array]:
-    """Return where ``sum_i weight_i x_i`` over some rows may be non-zero, and its values."""
-    columns, values, lengths = _gathered(X, index)
-    return _summed(columns, values * np.repeat(weight, lengths), X.shape[1])
-
-
-def _summed(columns: Index, values: Array, dimension: int) -> tuple[Index, Array]:
-    """Return the distinct columns and the sums of their values."""
-    if columns.size > dimension // 16:
-        # Sorting would cost more than a pass over all coordinates.
-        total = np.bincount(columns, weights=values, minlength=dimension)
-        seen = np.zeros(dimension, dtype=bool)
-        seen[columns] = True
-        reached = np.flatnonzero(seen)
-        return reached, np.asarray(total[reached], dtype=np.float64)
-    reached, place = np.unique(columns, return_inverse=True)
-    sums = np.bincount(place, weights=values, minlength=reached.size)
-    return reached, np.asarray(sums, dtype=np.float64)
+def _loops(compiled: bool) -> tuple[Any, Any]:
+    """Return the loops of draws and of steps."""
+    steps = compiled_steps() if compiled else None
+    return (None, plain_steps) if steps is None else (compiled_choice(), steps)

@@ -39,10 +39,10 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     instead_of,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.regularizers import combined_prox
 
@@ -221,7 +221,7 @@ class BoltOnPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.noise.event, "bolt-on")
+        return guarantee_for(self, self.noise.event, "bolt-on")
 
     @property
     def expected_excess(self) -> float:
@@ -245,7 +245,7 @@ class BoltOnPlan(CalibratedPlan):
         point = self._train(rows, random)
         released = self.noise.add(point, random)
         weights = self.problem.constraint.project(released)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def _train(self, rows: Rows, random: Randomness) -> Array:
         problem, batch, modulus = self.problem, self.config.batch, self._modulus

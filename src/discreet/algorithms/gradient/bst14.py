@@ -31,7 +31,7 @@ from discreet.problem import (
     Release,
     checked,
     norm_guess_of,
-    sealed,
+    with_randomness,
 )
 from discreet.sets import L2Ball
 
@@ -181,4 +181,4 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
                 one = sums.batch(integers(n, 1, random), w, problem.terms.lipschitz)
                 step = n * self.noise.cover(one, next(drawn))
                 w = inside.project(w - length / math.sqrt(t) * step)
-        return Release(w, sealed(self.guarantee, random))
+        return Release(w, with_randomness(self.guarantee, random))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting import Budget, Event
-from discreet.algorithms.gradient.line_search_estimates import Calibrated, Cautious
+from discreet.algorithms.gradient.line_search_estimates import Calibrated, Conservative
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import Rows
@@ -80,12 +80,12 @@ class LineSearch:
     multiplier: float
     """Deviation of the noise of one sum over the largest part of one row."""
     sampler: Sampler
-    cautious: bool
+    conservative: bool
 
     @property
-    def estimate(self) -> type[Calibrated] | type[Cautious]:
+    def estimate(self) -> type[Calibrated] | type[Conservative]:
         """How the sums are read."""
-        return Cautious if self.cautious else Calibrated
+        return Conservative if self.conservative else Calibrated
 
     @property
     def clip(self) -> float:

@@ -9,7 +9,7 @@ far out, in units of the clip and the number of rows, where ``e`` is the part of
 rows on the wrong side. A curve of this kind is fitted to the sums. What it says
 far from its root is rough, but sums gather where it does not matter.
 
-:class:`Cautious` starts from the length that was found, and leaves it unless the
+:class:`Conservative` starts from the length that was found, and leaves it unless the
 the sums speak clearly against it. Where rows are many for the noise that length is
 right or, if few rows lie on the wrong side, too short: the descent stopped early.
 So this one may be wrong about little, and fits the logistic loss itself. Its
@@ -73,16 +73,16 @@ class Calibrated:
 
     @staticmethod
     def clip(length: LineSearch) -> float:
-        """Return the largest part of one row of weight 1 in a look."""
+        """Return the largest part of one row of weight 1 in one sum."""
         return LINE_CLIP * length.problem.row_norm / math.sqrt(length.problem.dimension)
 
     def line(self, along: Array, y: Array) -> Array:
-        """Return the rows of the next look, one number each, for their projections and labels."""
+        """Return the rows of the next sum, one number each, for their projections and labels."""
         return along
 
     @property
     def at(self) -> float:
-        """Where the derivative is looked at next."""
+        """Where the derivative is taken next."""
         return self.length
 
     def see(self, derivative: float, sums: int) -> None:
@@ -95,7 +95,7 @@ class Calibrated:
         self.length = math.exp(float(np.log(self._lengths) @ (chance / chance.sum())))
 
 
-class Cautious:
+class Conservative:
     """What sums say about the length, if it was right with probability ``LINE_KEPT`` before."""
 
     at = 1.0
@@ -119,14 +119,14 @@ class Cautious:
 
     @staticmethod
     def clip(length: LineSearch) -> float:
-        """Return the largest part of one row of weight 1 in a look."""
+        """Return the largest part of one row of weight 1 in one sum."""
         each = length.multiplier / (length.sampler.rate * _rows(length) * math.sqrt(length.sums))
         return LINE_MARGIN * math.cbrt(max(1.0, LINE_QUIET / each))
 
     def line(self, along: Array, y: Array) -> Array:
         """Return the margins of rows, or at first of those that are wrong by more than the clip.
 
-        Each of these then adds the clip to a look, up to a hundredth: they are counted.
+        Each of these then adds the clip to a sum, up to a hundredth: they are counted.
         """
         margins = along * self.length
         # privacy: what becomes of a row depends on the row and on what was released only.
@@ -161,7 +161,7 @@ def _rows(length: LineSearch) -> int:
 
 
 def _variance(length: LineSearch, usual: float) -> float:
-    """Return the variance of a look, if batches are of rows that usually add so much."""
+    """Return the variance of a sum, if batches are of rows that usually add so much."""
     sampler = length.sampler
     return (length.noise.scale / sampler.rate) ** 2 + sampler.variance(_rows(length), usual)
 

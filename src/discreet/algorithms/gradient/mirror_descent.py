@@ -40,7 +40,7 @@ from discreet.algorithms.gradient.step_rules import affordable
 from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.data import Source
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.spread import sums_of
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -50,9 +50,9 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.tuned.algorithms import MIRROR_REST
 
@@ -271,7 +271,7 @@ class MirrorDescentPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.event, "mirror-descent", *size_assumed(self.problem))
+        return guarantee_for(self, self.event, "mirror-descent", *size_assumed(self.problem))
 
     @cached_property
     def _noise_square(self) -> float:
@@ -322,10 +322,10 @@ class MirrorDescentPlan(CalibratedPlan):
         dual, total = np.zeros(problem.shape), np.zeros(problem.shape)
         drawn = self.noise.stream(problem.shape, random)
         rows, shifting = problem.bound(source, narrow=True), problem.size_is_declared
-        with ClippedSums(rows, problem.loss, shifting=shifting) as sums:
+        with sums_of(rows, problem.loss, shifting=shifting) as sums:
             for _ in range(self.steps):
                 w = self.geometry.point(dual)
                 dual = dual - size * self.noise.cover(sums.full(w, clip), next(drawn))
                 total += self.geometry.point(dual) if self.smooth else w
         weights = problem.constraint.project(total / self.steps)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

@@ -41,7 +41,14 @@ from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sam
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.mechanisms.group_sums import sums_over
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    guarantee_for,
+    with_randomness,
+)
 from discreet.regularizers import combined_prox
 
 
@@ -99,7 +106,7 @@ class NoisyGradient:
         Further noisy sums that fit the length of the weights along their
         direction (:mod:`discreet.algorithms.gradient.line_search`), for logistic losses. Each
         costs as much as a step.
-    cautious
+    conservative
         Whether the line search changes the length only where it speaks clearly against it.
 
     Examples
@@ -129,7 +136,7 @@ class NoisyGradient:
     strength: float | None = None
     norm_guess: float | None = None
     line_search: int = 0
-    cautious: bool = False
+    conservative: bool = False
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
@@ -206,7 +213,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         if not config.line_search:
             return None
         return LineSearch(
-            self.problem, config.line_search, self.multiplier, self.sampler, config.cautious
+            self.problem, config.line_search, self.multiplier, self.sampler, config.conservative
         )
 
     @property
@@ -284,7 +291,7 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         if self.config.hidden_state:
             theorem = HiddenState.theorem
             assumptions += HiddenState.assumptions
-        return promise(self, self.event, theorem, *assumptions)
+        return guarantee_for(self, self.event, theorem, *assumptions)
 
     # Accuracy.
 
@@ -356,4 +363,4 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)
         weights = self.problem.constraint.project(weights)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

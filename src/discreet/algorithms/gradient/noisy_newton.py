@@ -27,7 +27,7 @@ from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_mul
 from discreet.bounds import Array, rows_apart
 from discreet.checks import integer, one_of, positive
 from discreet.data import Rows, Source
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.spread import sums_of
 from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.mechanisms.hessian_noise import HessianNoise, one_row, rounding
@@ -38,9 +38,9 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.sets import L2Ball
 
@@ -182,7 +182,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.event, "noisy-newton", *size_assumed(self.problem))
+        return guarantee_for(self, self.event, "noisy-newton", *size_assumed(self.problem))
 
     @property
     def expected_excess(self) -> float:
@@ -203,18 +203,18 @@ class NoisyNewtonPlan(CalibratedPlan):
     @checked
     def run(self, source: Source, random: Randomness) -> Release:
         """Take the steps and release the last iterate."""
-        problem, rows = self.problem, self.problem.bound(source)
+        problem, rows = self.problem, self.problem.bound(source, afar=True)
         bounded = math.isfinite(problem.constraint.radius(problem.dimension))
         guess = norm_guess_of(problem, self.config.norm_guess)
         inside = problem.constraint if bounded else L2Ball(radius=guess)
         w = inside.project(np.zeros(problem.shape))
         step = self._by_hessian if self.config.variant == "hessian" else self._by_double_noise
-        with ClippedSums(rows, problem.loss, shifting=self._shifting) as sums:
+        with sums_of(rows, problem.loss, shifting=self._shifting) as sums:
             for _ in range(self.config.steps):
                 total = sums.full(w, problem.terms.lipschitz)
                 gradient = self.noise.add(total, random)
                 w = inside.project(w - step(rows, w, gradient, random))
-        return Release(w, sealed(self.guarantee, random))
+        return Release(w, with_randomness(self.guarantee, random))
 
     def _by_hessian(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
         hessian = rows.hessian(self.problem.loss, w, shifting=self._shifting)

@@ -29,7 +29,7 @@ def descend(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Rand
     if plan.hidden is not None:
         constant = plan.hidden.step  # privacy: the step that was certified
     drawn = noise.stream(w.shape, random)
-    ahead = Average("weighted", steps) if rule.looks_ahead else None
+    ahead = Average("weighted", steps) if rule.extrapolates else None
     after = rule.after_step or plan.output == "last"
     for k in range(steps):
         if not after:

@@ -134,7 +134,7 @@ class Rule(ABC):
     name: ClassVar[str]
     ridge_in_gradient: ClassVar[bool] = False
     after_step: ClassVar[bool] = False
-    looks_ahead: ClassVar[bool] = False
+    extrapolates: ClassVar[bool] = False
     proved: ClassVar[str] = "mean"
     average: ClassVar[str] = "mean"
 
@@ -220,7 +220,7 @@ class Accelerated(Smooth):
     """
 
     name = "accelerated"
-    looks_ahead = True
+    extrapolates = True
     proved = "weighted"
 
     def steps(self, facts: Facts) -> float:

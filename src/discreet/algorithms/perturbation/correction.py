@@ -34,7 +34,7 @@ import numpy as np
 from discreet.accounting import Budget, Composed, Event, Gaussian, Pure, gaussian_multiplier
 from discreet.bounds import Array, rows_apart
 from discreet.data import Rows
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.spread import sums_of
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
 from discreet.mechanisms.hessian_noise import HessianNoise
 from discreet.noise import Randomness
@@ -151,7 +151,7 @@ class Correction:
         # privacy: the only exits of data here, this one and the sums below.
         values, vectors = np.linalg.eigh(self.hessian.add(exact, random))
         matrix = (vectors * np.maximum(values, self.floor)) @ vectors.T
-        with ClippedSums(rows, loss, shifting=shifting, work=0.0) as sums:
+        with sums_of(rows, loss, shifting=shifting, work=0.0) as sums:
             for noise in self.gradients:
                 total = sums.full(weights, self.problem.terms.lipschitz)
                 weights = self._step(weights, noise.add(total, random), matrix)

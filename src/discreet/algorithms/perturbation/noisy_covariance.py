@@ -27,7 +27,7 @@ from discreet.bounds import Array, unit_roundoff
 from discreet.data import Source
 from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
 from discreet.noise import Randomness
-from discreet.problem import Problem, promise
+from discreet.problem import Problem, guarantee_for
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class NoisyCovariance:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What the release guarantees."""
-        return promise(self, self.noise.event, "noisy-covariance")
+        return guarantee_for(self, self.noise.event, "noisy-covariance")
 
     def released(self, source: Source, random: Randomness) -> Array:
         """Return the noisy matrix in real units."""

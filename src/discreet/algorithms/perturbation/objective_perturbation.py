@@ -29,7 +29,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from discreet.accounting import (
     GAMMA_MODES,
@@ -53,7 +53,7 @@ from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import size_assumed
-from discreet.mechanisms.release_noise import ReleaseNoise, release_noise
+from discreet.mechanisms.release_noise import ReleaseNoise, release_noise, spent_by
 from discreet.noise import GammaSphere, Gaussian, Grid, Noise, Randomness
 from discreet.noise.grid import MOST_STEPS
 from discreet.problem import (
@@ -63,11 +63,11 @@ from discreet.problem import (
     Release,
     check_solvable,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
     rows_against_noise,
-    sealed,
     solver_error,
+    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 from discreet.solvers.newton import DENSE
@@ -79,6 +79,9 @@ from discreet.tuned.algorithms import (
     OUTPUT_SHARES,
     STRETCH,
 )
+
+KINDS = ("gaussian", "gamma")
+"""Laws of the random linear term."""
 
 APPROXIMATE = "objective-perturbation/approximate-minima"
 STEPS = "objective-perturbation/newton-steps"
@@ -103,6 +106,9 @@ class ObjectivePerturbation:
         Public guess of the norm of good weights, for the strength and the printed bound;
         privacy does not depend on it. The ridge is for shorter weights where noise
         dominates, and for longer ones of a classifier where rows are plenty.
+    noise
+        ``"gaussian"``, or ``"gamma"``, which leaves the delta of the budget unspent; by
+        default the one for the budget.
 
     Examples
     --------
@@ -120,9 +126,13 @@ class ObjectivePerturbation:
     mode: str = "auto"
     strength: float | None = None
     norm_guess: float | None = None
+    noise: Literal["gaussian", "gamma"] | None = None
 
     def plan(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
         """Calibrate a run from public values."""
+        if self.noise is not None:
+            one_of("noise", self.noise, KINDS)
+        budget = spent_by(self.noise, budget)
         check_solvable(problem, self.name)
         everywhere = problem.loss.regularity(label=problem.bounding.label_bound, reach=math.inf)
         if not problem.terms.scalar and math.isinf(everywhere.lipschitz):
@@ -345,9 +355,9 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         if self.problem.grouping is not None:
             rule = theorems(rule, "objective-perturbation/groups")
         if self.correction is None:
-            return promise(self, self.event, theorems(rule, APPROXIMATE))
+            return guarantee_for(self, self.event, theorems(rule, APPROXIMATE))
         assumed = size_assumed(self.problem)
-        return promise(self, self.event, theorems(rule, APPROXIMATE, STEPS), *assumed)
+        return guarantee_for(self, self.event, theorems(rule, APPROXIMATE, STEPS), *assumed)
 
     @property
     def event(self) -> Event:
@@ -401,9 +411,9 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         if self.correction is None:
             weights = self.weights(self.problem.bound(source, reread=True), random)
         else:
-            rows = self.problem.bound(source)
+            rows = self.problem.bound(source, afar=True)
             weights = self.correction.fitted(rows, self.weights(rows, random), random)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:
         """Return the weights of one run on bounded rows.

@@ -27,7 +27,13 @@ from discreet.accounting import Budget, Guarantee, gaussian_multiplier, output_s
 from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import MissingBound
-from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
+from discreet.mechanisms.release_noise import (
+    Kind,
+    ReleaseNoise,
+    default_kind,
+    release_noise,
+    spent_by,
+)
 from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
@@ -35,10 +41,10 @@ from discreet.problem import (
     Release,
     check_solvable,
     checked,
+    guarantee_for,
     norm_guess_of,
     planned_tolerance,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 
@@ -81,6 +87,7 @@ class OutputPerturbation:
         check_solvable(problem, self.name, corners=True)
         guess = norm_guess_of(problem, self.norm_guess)
         kind = default_kind(budget) if self.noise is None else self.noise
+        budget = spent_by(kind, budget)
         if self.strength is None:
             strength = self._strength(problem, budget, guess)
         else:
@@ -155,7 +162,7 @@ class OutputPerturbationPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.noise.event, "output-perturbation")
+        return guarantee_for(self, self.noise.event, "output-perturbation")
 
     @property
     def expected_excess(self) -> float:
@@ -192,4 +199,4 @@ class OutputPerturbationPlan(CalibratedPlan):
             tolerance=self.tolerance,
         )
         weights = problem.constraint.project(self.noise.add(point, random))
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

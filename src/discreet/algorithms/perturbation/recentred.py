@@ -58,9 +58,9 @@ from discreet.problem import (
     Release,
     check_solvable,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.tuned.algorithms import (
     FIRST_RIDGE,
@@ -138,7 +138,9 @@ class RecentredPerturbation:
             )
             for strength, scale in runs
         )
-        search = LineSearch(problem, sums, multiplier, FullBatch(), cautious=True) if sums else None
+        search = (
+            LineSearch(problem, sums, multiplier, FullBatch(), conservative=True) if sums else None
+        )
         return RecentredPlan(problem, budget, first, second, search)
 
 
@@ -234,7 +236,7 @@ class RecentredPlan(CalibratedPlan):
         rule = MODES[self.second.mode].proof(self.problem.terms)
         theorem = theorems("objective-perturbation/two-runs", rule, APPROXIMATE)
         assumed = () if self.line_search is None else size_assumed(self.problem)
-        return promise(self, self.event, theorem, *assumed)
+        return guarantee_for(self, self.event, theorem, *assumed)
 
     @property
     def expected_excess(self) -> float:
@@ -265,4 +267,4 @@ class RecentredPlan(CalibratedPlan):
         if self.line_search is not None:
             fitted = self.line_search.fitted(rows, weights, random)
             weights = self.problem.constraint.project(fitted)
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))

@@ -47,9 +47,9 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
+    guarantee_for,
     norm_guess_of,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 from discreet.solvers.trust_region import trust_region
@@ -192,7 +192,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
     @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
-        return promise(self, self.noise.event, "sufficient-statistics")
+        return guarantee_for(self, self.noise.event, "sufficient-statistics")
 
     @cached_property
     def spread(self) -> tuple[float, float]:
@@ -271,7 +271,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
             Where noise comes from. A second call is a second release, and costs as much.
         """
         weights = self._solve(*self._noisy(total, random))
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def released(self, source: Source, random: Randomness) -> tuple[Array, Array, float]:
         """Return noisy matrix, noisy vector and the strength they call for, in real units."""
@@ -304,17 +304,19 @@ class SufficientStatisticsPlan(CalibratedPlan):
         """Minimise the noisy objective over the problem's set."""
         problem, p = self.problem, self.moments.dimension
         kernel, domain = problem.regularizer.kernel, problem.constraint
-        ridged = matrix + strength * np.eye(p)
+        regularised = matrix + strength * np.eye(p)
         # A public radius keeps the answer finite when noise makes the matrix singular.
         usual = 64 * norm_guess_of(problem, None)
         if vector.ndim == 2:
-            return np.column_stack([trust_region(ridged, column, usual) for column in vector.T])
+            return np.column_stack(
+                [trust_region(regularised, column, usual) for column in vector.T]
+            )
         if kernel.zero and (domain.whole_space or domain.norm == "l2"):
             radius = domain.radius(p)
-            return trust_region(ridged, vector, radius if math.isfinite(radius) else usual)
+            return trust_region(regularised, vector, radius if math.isfinite(radius) else usual)
         # Any other penalty or set needs a convex objective: raise the eigenvalues, and write
         # the quadratic as least squares over p artificial rows.
-        values, basis = np.linalg.eigh(ridged)
+        values, basis = np.linalg.eigh(regularised)
         floor = 1e-6 * max(float(np.abs(values).max()), self.spread[0])
         safe = (basis * np.maximum(values, floor)) @ basis.T
         lower = np.linalg.cholesky(safe)

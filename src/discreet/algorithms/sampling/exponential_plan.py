@@ -44,7 +44,14 @@ from discreet.checks import between
 from discreet.data import Rows, Source
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Problem, Release, checked, promise, sealed
+from discreet.problem import (
+    CalibratedPlan,
+    Problem,
+    Release,
+    checked,
+    guarantee_for,
+    with_randomness,
+)
 
 if TYPE_CHECKING:
     from discreet.algorithms.sampling.exponential_sampling import ExponentialSampling
@@ -196,7 +203,7 @@ class ExponentialSamplingPlan(CalibratedPlan):
             assumptions += (NOT_CERTIFIED,)
         if self.config.trust_loss:
             assumptions += (CONVEX,)
-        return promise(self, event, theorem, *assumptions)
+        return guarantee_for(self, event, theorem, *assumptions)
 
     @property
     def expected_excess(self) -> float:
@@ -262,7 +269,7 @@ class ExponentialSamplingPlan(CalibratedPlan):
         )
         point = self._drawn(target, rows, random)
         weights = self.problem.constraint.project(self.region.lift(point))
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))
 
     def _drawn(self, target: Target, rows: Rows, random: Randomness) -> Array:
         config = self.config

@@ -41,10 +41,10 @@ from discreet.problem import (
     Release,
     check_solvable,
     checked,
+    guarantee_for,
     norm_guess_of,
     planned_tolerance,
-    promise,
-    sealed,
+    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 
@@ -219,7 +219,7 @@ class LocalizationPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         event = Composed((Pure(self.halves[0]), BoundedRange(self.halves[1])))
         name = "exponential-sampling/localization"
-        return promise(self, event, theorems(name, "exponential-sampling/exact"))
+        return guarantee_for(self, event, theorems(name, "exponential-sampling/exact"))
 
     @property
     def expected_excess(self) -> float:
@@ -270,4 +270,4 @@ class LocalizationPlan(CalibratedPlan):
         target = density(problem, rows, region, **constants)
         floor = quadratic_floor(problem, rows, target, **constants)
         drawn = region.lift(GaussianEnvelope(target, floor).draw(random))
-        return Release(problem.constraint.project(drawn), sealed(self.guarantee, random))
+        return Release(problem.constraint.project(drawn), with_randomness(self.guarantee, random))

@@ -81,7 +81,7 @@ class SecantCurvature(Loss):
 
     def curvature(self, z: Array, y: Array) -> Array:
         value, slope = self.loss.value(z, y), self.loss.slope(z, y)
-        # Very near ends would drown the quotient in rounding; farther ends only lower it.
+        # Very near ends would lose the quotient to rounding; farther ends only lower it.
         near = 2.0**-6 * min(1.0, self.reach)
         least = self.loss.curvature(z, y)
         for side, edge in ((-1.0, np.minimum), (1.0, np.maximum)):

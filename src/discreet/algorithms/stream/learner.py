@@ -18,7 +18,7 @@ from discreet.data.blocks import slices
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.noise import Randomness
 from discreet.noise.prefix import strategy_from_dict
-from discreet.problem import sealed
+from discreet.problem import with_randomness
 
 if TYPE_CHECKING:
     from discreet.algorithms.stream.ftrl import FTRLPlan
@@ -93,7 +93,7 @@ class StreamLearner:
     @property
     def guarantee(self) -> Guarantee:
         """What everything released so far guarantees."""
-        return sealed(self.plan.guarantee_after(self.passes), self.random)
+        return with_randomness(self.plan.guarantee_after(self.passes), self.random)
 
     def check_home(self) -> None:
         """Refuse to go on in another process than the one that began."""
@@ -277,7 +277,7 @@ class StreamLearner:
             raise InvalidParameter(UNFIT)
 
     def _terms(self) -> list[Any]:
-        """Return the promise and the noise of the current block, as plain values."""
+        """Return the guarantee and the noise of the current block, as plain values."""
         plan = self.plan
         budget, neighbours = plan.budget, plan.problem.neighbours
         noise = plan.block(self._block).sigma

@@ -16,7 +16,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from discreet.data import RawBlock, Source
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.problem import Problem
 
 

@@ -22,7 +22,7 @@ from discreet.bounds import rows_apart
 from discreet.data import Rows
 from discreet.errors import Incompatible
 from discreet.mechanisms.bounded_range import per_round
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.noise import Randomness, exponential_mechanism
 
 MOST_SUPPORTS = 1_000_000

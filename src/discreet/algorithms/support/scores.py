@@ -16,7 +16,7 @@ import numpy as np
 from discreet.bounds import Array
 from discreet.data import Rows, gamma
 from discreet.errors import NotCertified
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 
 GAP = 2.0**-14
 """Certified gap of a score, as a share of the largest loss of one row."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from discreet.accounting import Budget, Event
 from discreet.data import Rows
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.noise import Randomness
 
 

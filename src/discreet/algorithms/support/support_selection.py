@@ -28,7 +28,7 @@ from discreet.algorithms.support.votes import Stability, Votes
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.noise import Randomness
 from discreet.problem import (
     Algorithm,
@@ -37,8 +37,8 @@ from discreet.problem import (
     Problem,
     Release,
     checked,
-    promise,
-    sealed,
+    guarantee_for,
+    with_randomness,
 )
 from discreet.tuned.algorithms import SUPPORT_SIZE
 
@@ -222,7 +222,7 @@ class SupportSelectionPlan(CalibratedPlan):
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         fit = self.fit.guarantee
-        return promise(
+        return guarantee_for(
             self,
             Composed((self.selector.event, fit.event)),
             theorems("support-selection", "composition/fixed", fit.theorem),
@@ -259,7 +259,7 @@ class SupportSelectionPlan(CalibratedPlan):
             fitted = self._fit(support).run(Columns(source, support), random).weights
             weights[support] = fitted[: len(support)]
             weights[self.problem.n_features :] = fitted[len(support) :]
-        return Release(weights, sealed(self.guarantee, random))
+        return Release(weights, with_randomness(self.guarantee, random))
 
 
 def recovery_probability(

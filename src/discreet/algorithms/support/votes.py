@@ -26,7 +26,7 @@ from discreet.data import Rows
 from discreet.data.identifiers import Codes
 from discreet.errors import Incompatible
 from discreet.mechanisms.bounded_range import per_round
-from discreet.mechanisms.selection_tree import Index
+from discreet.mechanisms.signed_choice import Index
 from discreet.noise import Gaussian, Grid, Laplace, Randomness, integers, permutation, release, top
 
 VOTE_GRID = 2.0**-24
@@ -222,9 +222,9 @@ class Stability(Votes):
 
     def select(self, rows: Rows, random: Randomness) -> Index | None:
         """Return the agreed support, or None."""
-        return self.settle(self.votes(rows, random), random)
+        return self.decide(self.votes(rows, random), random)
 
-    def settle(self, votes: list[tuple[int, ...]], random: Randomness) -> Index | None:
+    def decide(self, votes: list[tuple[int, ...]], random: Randomness) -> Index | None:
         """Return the most frequent support if its noisy lead is clear."""
         full = Counter(vote for vote in votes if len(vote) == self.setting.size)
         ranked = sorted(full.items(), key=lambda item: (-item[1], item[0]))

@@ -27,7 +27,7 @@ BATCH = (64, 4096)
 """Proposals drawn together, at first and after many in vain."""
 
 PLANES = 128
-"""Planes that are compared with proposals at once; those that settle a coin end its case."""
+"""Planes that are compared with proposals at once; those that decide a coin end its case."""
 
 EXPLORE = 6
 """Rounds of the walk before boxes are fitted, with a plane for every coordinate each."""
@@ -69,7 +69,7 @@ class BoxSearch:
     >>> from discreet.sets import Box
     >>> law = Target(Region.of(Box(), (2,)), lambda w: (50 * float(w @ w), 100 * w), 1e-6)
     >>> known = Knowledge(law)
-    >>> score, _ = known.look(np.array([0.25, 0.25]))
+    >>> score, _ = known.evaluate(np.array([0.25, 0.25]))
     >>> search, random, point = BoxSearch(known), Seeded(0), None
     >>> while point is None:
     ...     point = search.draw(random)
@@ -151,7 +151,7 @@ class BoxSearch:
                 face = self._face(frame, cloud, side, far)
                 if face is not None:
                     faces[side].append(face)
-                    self._look(frame, side, far, face)
+                    self._evaluate(frame, side, far, face)
             mass = self._try(frame, faces)
             if mass < normal - known.best + ENOUGH or not mass < last - WORTH:
                 break
@@ -168,14 +168,14 @@ class BoxSearch:
         some = np.union1d(planes.highest(cloud)[1], new)
         return lowest(frame.known(planes, self._known.walls, some), *side, distance)
 
-    def _look(self, frame: Frame, side: Side, distance: float, face: Face) -> None:
+    def _evaluate(self, frame: Frame, side: Side, distance: float, face: Face) -> None:
         """Pay for a pass near where the score beyond a face is lowest, as far as is known."""
         axis, sign = side
         centre = frame.middle + sign * distance * frame.turn[:, axis]
         # In small moves: the lowest place of all planes jumps about while they are few.
         centre = (1.0 - MOVE) * self._centres.get(side, centre)
         self._centres[side] = centre + MOVE * (frame.middle + frame.turn @ face.place)
-        self._known.look_near(self._known.point_at(self._centres[side]))
+        self._known.evaluate_near(self._known.point_at(self._centres[side]))
 
     def _try(self, frame: Frame, faces: dict[Side, list[Face]]) -> float:
         """Keep the boxes of some faces if they are the best so far; return their mass."""

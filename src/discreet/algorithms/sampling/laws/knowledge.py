@@ -1,4 +1,4 @@
-"""What passes over the data have shown about a score, and the coins it settles.
+"""What passes over the data have shown about a score, and the coins it decides.
 
 Every pass leaves a plane below the score. A proposal's coin is tossed first; if it
 is too high for the highest plane at the point, and so for the score, the point is
@@ -61,7 +61,7 @@ class Knowledge:
     >>> from discreet.algorithms.sampling.laws import Region
     >>> from discreet.sets import Box
     >>> known = Knowledge(Target(Region.of(Box(), (1,)), lambda w: (float(w @ w), 2 * w), 1e-6))
-    >>> known.look(np.array([0.5]))
+    >>> known.evaluate(np.array([0.5]))
     (0.25, array([1.]))
     >>> known.tangents.highest(known.place_of(np.array([[1.0]])))[0]
     array([0.75])
@@ -90,13 +90,13 @@ class Knowledge:
         index = np.rint(self.mode / region.step).astype(np.int64) - region.low
         return np.asarray(np.clip(index, 0, region.counts - 1))
 
-    def look(self, point: Array) -> tuple[float, Array]:
+    def evaluate(self, point: Array) -> tuple[float, Array]:
         """Pay for a pass at a point of the region and learn from it."""
         score, gradient = self.target.evaluate(point)
         self.learn(point, score, gradient)
         return score, gradient
 
-    def look_near(self, point: Array) -> None:
+    def evaluate_near(self, point: Array) -> None:
         """Pay for a pass at the nearest point of the set, and learn of a wall in between."""
         region = self.target.region
         near = region.nearest(np.clip(point, self.point_at(self.low), self.point_at(self.high)))
@@ -104,7 +104,7 @@ class Knowledge:
             turn, shift = self.wall(point)
             if turn.any():
                 self.walls.add(turn, shift)
-        self.look(near)
+        self.evaluate(near)
 
     def wall(self, point: Array) -> tuple[Array, float]:
         """Return slope and base of a plane that is never positive inside the region.
@@ -134,7 +134,7 @@ class Knowledge:
 
     def certify_planes(self, proposals: Proposal, height: Array) -> None:
         """Raise unless the rounding of planes at the proposals is within the slack."""
-        # privacy: planes settle coins only where their rounding is within the slack.
+        # privacy: planes decide coins only where their rounding is within the slack.
         certify(-math.inf, float((np.abs(height) + proposals.size).max()), self.target)
 
     def keep(self, proposals: Proposal, i: int, score: float, random: Randomness) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,10 @@ class RankWindow:
 
 
 def draw_ranks(
-    blocks: Callable[[], Iterator[Any]], asked: Sequence[Ranks], random: Randomness
+    blocks: Callable[[], Iterator[Any]],
+    asked: Sequence[Ranks],
+    random: Randomness,
+    each: Callable[[Callable[[Iterator[Any]], Any]], list[Any]] | None = None,
 ) -> list[int]:
     """Return one exact draw for everything that is asked, from values that are read in blocks.
 
@@ -144,6 +148,9 @@ def draw_ranks(
         Columns, quantiles and scales.
     random
         Where the bits come from.
+    each
+        Returns a function of the blocks of every part of the rows, where workers of a
+        cluster have these.
 
     Examples
     --------
@@ -152,6 +159,27 @@ def draw_ranks(
     >>> draw_ranks(blocks, [Ranks(lambda rows: rows, 8, 0.5, 50.0)], Seeded(0))
     [3]
     """
+    each = each or (lambda function: [function(blocks())])
+    totals = [np.sum(found, axis=0) for found in zip(*each(partial(_counted, asked)), strict=True)]
+    windows = [_window(one, total) for one, total in zip(asked, totals, strict=True)]
+    held = list(zip(*each(partial(_kept, asked, windows)), strict=True))
+
+    def draw(k: int) -> int:
+        one, (first, stop), total = asked[k], windows[k], totals[k]
+
+        def count(point: int) -> tuple[int, int]:
+            found = each(partial(_beside, one, point))
+            return sum(u for u, _ in found), sum(o for _, o in found)
+
+        below = int(total[: first >> one.shift].sum())
+        window = RankWindow(one, int(total.sum()), first, stop, below, np.concatenate(held[k]))
+        return window.draw(count, random)
+
+    return [draw(k) for k in range(len(asked))]
+
+
+def _counted(asked: Sequence[Ranks], blocks: Iterator[Any]) -> list[Whole]:
+    """Return how many values fall into each cell of a lattice."""
     cells = [((one.size - 1) >> one.shift) + 1 for one in asked]
 
     def counted(block: Any) -> list[Whole]:
@@ -159,10 +187,16 @@ def draw_ranks(
         return [np.bincount(p, minlength=m) for p, m in zip(places, cells, strict=True)]
 
     totals = [np.zeros(m, dtype=np.int64) for m in cells]
-    for found in in_order(counted, blocks()):
+    for found in in_order(counted, blocks):
         for total, part in zip(totals, found, strict=True):
             total += part
-    windows = [_window(one, total) for one, total in zip(asked, totals, strict=True)]
+    return totals
+
+
+def _kept(
+    asked: Sequence[Ranks], windows: Sequence[tuple[int, int]], blocks: Iterator[Any]
+) -> list[Whole]:
+    """Return the values near each quantile."""
 
     def kept(block: Any) -> list[Whole]:
         near = []
@@ -172,23 +206,17 @@ def draw_ranks(
         return near
 
     held: list[list[Whole]] = [[np.zeros(0, dtype=np.int64)] for _ in asked]
-    for found in in_order(kept, blocks()):
+    for found in in_order(kept, blocks):
         for parts, part in zip(held, found, strict=True):
             parts.append(part)
+    return [np.concatenate(parts) for parts in held]
 
-    def draw(k: int) -> int:
-        one, (first, stop), total = asked[k], windows[k], totals[k]
 
-        def count(point: int) -> tuple[int, int]:
-            places = (one.place(block) for block in blocks())
-            found = [(int((p < point).sum()), int((p > point).sum())) for p in places]
-            return sum(u for u, _ in found), sum(o for _, o in found)
-
-        below = int(total[: first >> one.shift].sum())
-        window = RankWindow(one, int(total.sum()), first, stop, below, np.concatenate(held[k]))
-        return window.draw(count, random)
-
-    return [draw(k) for k in range(len(asked))]
+def _beside(one: Ranks, point: int, blocks: Iterator[Any]) -> tuple[int, int]:
+    """Return the numbers of values below and above a point."""
+    places = (one.place(block) for block in blocks)
+    found = [(int((p < point).sum()), int((p > point).sum())) for p in places]
+    return sum(u for u, _ in found), sum(o for _, o in found)
 
 
 def _window(asked: Ranks, total: Whole) -> tuple[int, int]:

@@ -20,7 +20,7 @@ CLOSE = 0.5
 MOST = 40
 """Evaluations the descent may take."""
 
-LOOK = 1.5
+AROUND = 1.5
 """Distance of the look around, in standard deviations."""
 
 Evaluation = tuple[Array, float, Array]
@@ -96,4 +96,4 @@ def _around(target: Target, best: Evaluation) -> Iterator[Evaluation]:
             yield w, score, slope
         bend = (slopes[0] - slopes[1]) / max(there[0] - there[1], 1e-300) * half[j] ** 2
         if bend > 0.0:
-            reach = float(np.clip(LOOK / np.sqrt(bend), 1e-4, 1.0))
+            reach = float(np.clip(AROUND / np.sqrt(bend), 1e-4, 1.0))

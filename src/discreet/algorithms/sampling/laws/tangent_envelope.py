@@ -4,7 +4,7 @@ The score lies above planes found by passes over the data, and so above an envel
 made of them: first of cells, each under one plane (:mod:`discreet.algorithms.sampling.laws.cells`);
 where those do not soon suffice, of nested boxes (:mod:`discreet.algorithms.sampling.laws.nested`),
 whichever has the smaller mass. A proposal is accepted with the exact ratio. What
-makes it cheap is that every plane ever found is kept and settles most coins without
+makes it cheap is that every plane ever found is kept and decides most coins without
 a pass (:mod:`discreet.algorithms.sampling.laws.knowledge`).
 
 Every proposal from the cells that is turned down halves its cell, which costs no
@@ -153,7 +153,7 @@ class TangentEnvelope:
         # The score typically exceeds its minimum by half the dimension.
         share = math.sqrt(usual / max(height - known.best, usual))
         point = known.mode + share * (known.point_at(place) - known.mode)
-        known.look(known.target.region.nearest(point))
+        known.evaluate(known.target.region.nearest(point))
         self._waiting = 0
 
     def _wall(self, k: int, point: Array) -> None:
@@ -167,7 +167,7 @@ class TangentEnvelope:
         region = known.target.region
         near = region.nearest(point)
         if self._waiting >= EVERY:
-            known.look(near)
+            known.evaluate(near)
             self._waiting = 0
         _, which = tangents.highest(known.place_of(near)[None])
         slope, base = tangents.slope[which[0]], float(tangents.base[which[0]])

@@ -33,7 +33,7 @@ class Wanderer:
     >>> from discreet.sets import Box
     >>> law = Target(Region.of(Box(), (2,)), lambda w: (50 * float(w @ w), 100 * w), 1e-6)
     >>> known = Knowledge(law)
-    >>> score, _ = known.look(np.array([0.25, 0.25]))
+    >>> score, _ = known.evaluate(np.array([0.25, 0.25]))
     >>> walk = Wanderer(known)
     >>> walk.explore(8)
     >>> spread = known.point_at(walk.cloud().std(axis=0))
@@ -57,7 +57,7 @@ class Wanderer:
                 # The score typically exceeds its minimum by half the dimension.
                 share = math.sqrt(0.5 * p / max(height - known.best, 0.5 * p))
                 mode = known.place_of(known.mode)
-                known.look_near(known.point_at(mode + share * (place - mode)))
+                known.evaluate_near(known.point_at(mode + share * (place - mode)))
             self.cloud()
 
     def cloud(self) -> Array:

@@ -14,7 +14,7 @@ from discreet.data.parts_read import StreamSource, column_of, numbers_of
 from discreet.data.source import RawBlock
 from discreet.data.tables import Tables, tables_of
 from discreet.errors import InvalidData
-from discreet.estimators.reading import MISSING, UNLIKE
+from discreet.estimators.shared.reading import MISSING, UNLIKE
 from discreet.schema import Schema
 
 Map = Callable[[Any], Any]
@@ -74,15 +74,41 @@ class Streamed:
             Returns what rows of such labels weigh.
         """
         columns = [*self.features, *([] if self.target is None else [self.target])]
-
-        def read(table: Any) -> RawBlock:
-            X, y = self._encoded(table) if self.schema is not None else self._numbers(table)
-            y = y if y is None or labels is None else labels(y)
-            return RawBlock(X, y, None if weigh is None else weigh(y))
-
+        read = Reader(
+            self.features, self.target, self.schema, self.blank, self.dtype, labels, weigh
+        )
         return StreamSource(
             self.tables, columns, read, self.shape[1], self.dtype, n_rows=self.n_rows
         )
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Turns a part of a table into rows and labels; workers of a cluster get a copy.
+
+    Parameters
+    ----------
+    features, target, schema, blank
+        As for :class:`Streamed`.
+    dtype
+        Type of the numbers.
+    labels, weigh
+        As for :meth:`Streamed.source`.
+    """
+
+    features: tuple[str, ...]
+    target: str | None
+    schema: Schema | None
+    blank: bool
+    dtype: Any
+    labels: Map | None
+    weigh: Map | None
+
+    def __call__(self, table: Any) -> RawBlock:
+        """Return the rows of a table, nothing of them bounded."""
+        X, y = self._encoded(table) if self.schema is not None else self._numbers(table)
+        y = y if y is None or self.labels is None else self.labels(y)
+        return RawBlock(X, y, None if self.weigh is None else self.weigh(y))
 
     def _encoded(self, table: Any) -> Any:
         assert self.schema is not None

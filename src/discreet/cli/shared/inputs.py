@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from discreet.cli.delimited import Format, delimited_names, delimited_tables
+from discreet.cli.shared.delimited import Format, delimited_names, delimited_tables
 from discreet.errors import DiscreetError, InvalidData, InvalidParameter
 from discreet.schema import Column
 
@@ -124,7 +124,7 @@ class Inputs:
         with _opened(path) as file:
             start = _start(file)
             if start.startswith((_PARQUET, _ARROW)):
-                from discreet.cli.arrow import arrow_tables
+                from discreet.cli.shared.arrow import arrow_tables
 
                 yield from arrow_tables(file, path, list(columns), parquet=start[:4] == _PARQUET)
             else:
@@ -148,7 +148,7 @@ class Inputs:
         with _opened(path) as file:
             start = _start(file)
             if start.startswith((_PARQUET, _ARROW)):
-                from discreet.cli.arrow import arrow_types
+                from discreet.cli.shared.arrow import arrow_types
 
                 return arrow_types(file, path, parquet=start[:4] == _PARQUET)
             with _unpacked(file, path, start) as raw:

@@ -21,16 +21,16 @@ from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_c
 from discreet.data import Source
 from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
-from discreet.estimators.charging import charged, scored, warn_caller
-from discreet.estimators.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
-from discreet.estimators.grouped import Grouped
-from discreet.estimators.learning import LearnedFirst, learns
-from discreet.estimators.reading import UNLIKE, check_scored, read_rows, read_weights
-from discreet.estimators.streamed import streamed
-from discreet.estimators.tabular import allows_blank, put_back, set_aside
+from discreet.estimators.shared.charging import charged, scored, warn_caller
+from discreet.estimators.shared.claims import LABELS_PUBLIC, SCHEMA_PUBLIC
+from discreet.estimators.shared.grouped import Grouped
+from discreet.estimators.shared.learning import LearnedFirst, learns
+from discreet.estimators.shared.reading import UNLIKE, check_scored, read_rows, read_weights
+from discreet.estimators.shared.streamed import streamed
+from discreet.estimators.shared.tabular import allows_blank, put_back, set_aside
 from discreet.ledger import Ledger
 from discreet.noise import as_randomness
-from discreet.problem import Plan, Problem, Release, rows_remark, sealed
+from discreet.problem import Plan, Problem, Release, rows_remark, with_randomness
 from discreet.problem.one_against_rest import one_against_rest
 
 DEFAULT_LABEL = (-3.0, 3.0)
@@ -98,7 +98,7 @@ class PrivateEstimator(Fitted, Grouped):
     ledger: Ledger | None = None
 
     _labels: ClassVar[str]
-    _drowns: ClassVar[bool] = True
+    _warns_of_noise: ClassVar[bool] = True
     """Whether noise grows with the number of weights, so that it outweighs few rows."""
 
     # From configuration to a plan: no data here.
@@ -156,7 +156,7 @@ class PrivateEstimator(Fitted, Grouped):
     def _planned(self, problem: Problem, fits: int = 1) -> Plan:
         """Return the plan of one fit, or of one for every class."""
         budget = self._budget()
-        remark = rows_remark(problem, budget) if self._drowns else None
+        remark = rows_remark(problem, budget) if self._warns_of_noise else None
         if remark is not None:
             warn_caller(f"{type(self).__name__}: {remark}", TooFewRows)
         if fits == 1:
@@ -241,8 +241,8 @@ class PrivateEstimator(Fitted, Grouped):
     def _run(self, plan: Plan, source: Source) -> Release:
         """Run a plan, charged to the ledger if there is one."""
         random = as_randomness(self.random_state)
-        promise, algorithm = sealed(plan.guarantee, random), plan.facts()["algorithm"]
-        with charged(self, self.ledger, promise, algorithm):
+        claim, algorithm = with_randomness(plan.guarantee, random), plan.facts()["algorithm"]
+        with charged(self, self.ledger, claim, algorithm):
             return plan.run(source, random)
 
     def _validated(self, X: Any, y: Any = None, *, reset: bool = True) -> tuple[Any, Any]:
@@ -313,12 +313,12 @@ class PrivateEstimator(Fitted, Grouped):
         return tags
 
 
-def promising_little(tags: Any) -> Any:
+def with_poor_scores(tags: Any) -> Any:
     """Return scikit-learn's tags with the note that its small data sets may score badly.
 
     >>> from sklearn.utils import get_tags
     >>> from discreet import PrivateLinearSVC
-    >>> promising_little(get_tags(PrivateLinearSVC())).classifier_tags.poor_score
+    >>> with_poor_scores(get_tags(PrivateLinearSVC())).classifier_tags.poor_score
     True
     """
     for kind in (tags.classifier_tags, tags.regressor_tags):

@@ -145,7 +145,7 @@ def read_value(text: str) -> Any:
 
 def _part(name: str, arguments: str) -> Any:
     """Return a set, a penalty, a loss or an algorithm by its name and arguments."""
-    from discreet.estimators.persistence import part_of_a_file
+    from discreet.estimators.shared.persistence import part_of_a_file
 
     kind = part_of_a_file(name)
     if kind is None:

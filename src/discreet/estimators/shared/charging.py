@@ -30,7 +30,7 @@ _SCORE = (
 _STEPS = (
     "{}: steps before this fit learned from the same rows without a guarantee, so the guarantee of "
     "this fit does not cover what it publishes: {}. discreet.pipeline_guarantee(pipe) says what a "
-    "whole pipeline promises."
+    "whole pipeline guarantees."
 )
 
 _FITS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
@@ -74,6 +74,33 @@ def charged(
         elif _FITS[estimator] == 2:
             warn_caller(_AGAIN.format(name), Uncounted)
     return spending(ledger, guarantee, model=model or name, algorithm=algorithm)
+
+
+def stands_alone(estimator: Any) -> bool:
+    """Return whether nothing is known to share the budget of a fit: what is called is public.
+
+    A ledger, a search and private steps of a pipeline before this one do share it.
+
+    >>> from discreet import PrivateRidge
+    >>> stands_alone(PrivateRidge())
+    True
+    """
+    counted = estimator.ledger is not None or getattr(estimator, "_shared", False)
+    return not (counted or _searching() or any(map(_guaranteed, _before())))
+
+
+def _guaranteed(step: Any) -> bool:
+    return any(isinstance(getattr(leaf, "guarantee_", None), Guarantee) for leaf in leaves(step))
+
+
+def _before() -> list[Any]:
+    """Return what scikit-learn fitted before the present fit."""
+    found, frame = [], inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn."):
+            found += _earlier(frame.f_locals.get("self"), frame.f_locals)
+        frame = frame.f_back
+    return found
 
 
 def warn_of_steps(estimator: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.data import Grouping, Source
 from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
-from discreet.estimators.tabular import Tabular
+from discreet.estimators.shared.tabular import Tabular
 from discreet.schema import Encoded
 
 

@@ -117,14 +117,14 @@ def _same(one: Path, other: Path) -> bool:
 
 def write_model(path: Path, model: Any, **more: Any) -> None:
     """Write a fitted model, and what else is known about its run."""
-    from discreet.estimators import persistence
+    from discreet.estimators.shared import persistence
 
     persistence.write_model(path, model.to_dict() | more)
 
 
 def read_model(path: Path) -> Any:
     """Return the model in a file; refusals name the file."""
-    from discreet.estimators.persistence import DAMAGED, Portable, read_content
+    from discreet.estimators.shared.persistence import DAMAGED, Portable, read_content
 
     try:
         content = read_content(path)

@@ -12,9 +12,9 @@ from discreet.bounds import Bounds
 from discreet.checks import one_of
 from discreet.data.missing import missing_labels
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
-from discreet.estimators.learning import fit_learned, learns
-from discreet.estimators.persistence import Portable
-from discreet.estimators.reading import read_rows
+from discreet.estimators.shared.learning import fit_learned, learns
+from discreet.estimators.shared.persistence import Portable
+from discreet.estimators.shared.reading import read_rows
 from discreet.schema import Encoded, Schema
 from discreet.schema.frames import cells_of, only_column
 

@@ -30,10 +30,10 @@ from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
 from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.charging import warn_of_steps
-from discreet.estimators.claims import ALWAYS_ASSUMED, check_claim
-from discreet.estimators.parameters import Configured
-from discreet.files.checksums import is_sealed, parse, seal
+from discreet.estimators.shared.charging import warn_of_steps
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED, check_claim
+from discreet.estimators.shared.parameters import Configured
+from discreet.files.checksums import checksum_holds, parse, with_checksum
 from discreet.files.writing import write_text
 from discreet.inference import INTERVALS
 from discreet.losses import LOSSES, Clipped
@@ -80,7 +80,7 @@ def whole(fit: Fit) -> Fit:
     @wraps(fit)
     def fitted(self: Seedless, *args: Any, **kwargs: Any) -> Any:
         try:
-            # No argument of a fit: scikit-learn would take it for a promise to use weights.
+            # No argument of a fit: scikit-learn would take it to say that weights are used.
             if kwargs.pop("sample_weight", None) is not None:
                 raise InvalidParameter(
                     f"{type(self).__name__} takes no sample_weight: every row counts once, and "
@@ -165,7 +165,7 @@ class Portable(Seedless):
             if held.dtype.kind == "f" and not np.isfinite(held).all():
                 raise InvalidData(NOT_FINITE)
         check_claim(self)
-        return seal(self._described(self._saved_parameters()))
+        return with_checksum(self._described(self._saved_parameters()))
 
     def _saved_parameters(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
@@ -198,7 +198,7 @@ class Portable(Seedless):
                 "library reads. Load it with the library that wrote it, or fit again."
             )
         try:
-            if not is_sealed(content):
+            if not checksum_holds(content):
                 raise InvalidData("The checksum is that of other values.")
             kind = MODELS.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
@@ -274,7 +274,7 @@ def write_model(path: Path, content: dict[str, Any]) -> None:
     content
         Plain values; their checksum is made here.
     """
-    text = json.dumps(seal(content), indent=1, allow_nan=False) + "\n"
+    text = json.dumps(with_checksum(content), indent=1, allow_nan=False) + "\n"
     if len(text) > MOST_BYTES:
         raise InvalidData(
             f"This model needs more than {MOST_BYTES >> 20} MiB as JSON, which would not be read "

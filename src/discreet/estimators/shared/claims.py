@@ -17,6 +17,7 @@ from discreet.accounting import Guarantee
 from discreet.algorithms import ALGORITHMS
 from discreet.errors import InvalidData
 from discreet.inference import INTERVALS
+from discreet.mechanisms.release_noise import NOISE_KINDS
 from discreet.problem import ASSUMED
 
 SCHEMA_PUBLIC = "whether the data passes the schema check (finite, known classes) is public"
@@ -25,6 +26,9 @@ ALWAYS_ASSUMED = (*ASSUMED, SCHEMA_PUBLIC)
 
 ACCURACY_FIRST = "accuracy-first: "
 """How the algorithm of a model begins whose cost was known after the run only."""
+
+PURE = tuple(kind for kind in NOISE_KINDS if kind != "gaussian")
+"""Noise that leaves the delta of a budget unspent."""
 
 SEARCH = "best of a search: "
 """How the algorithm of a search's winner begins, which has the guarantee of the whole search."""
@@ -106,7 +110,10 @@ def _check_cost(model: Any, claim: Guarantee) -> None:
         )
     if adaptive:
         return
-    budget, stated = (model.epsilon, getattr(model, "delta", 0.0)), (claim.epsilon, claim.delta)
+    delta = getattr(model, "delta", 0.0)
+    if claim.delta == 0.0 and getattr(model, "settings_", {}).get("noise") in PURE:
+        delta = 0.0
+    budget, stated = (model.epsilon, delta), (claim.epsilon, claim.delta)
     whole = all(math.isclose(s, b, rel_tol=1e-9) for s, b in zip(stated, budget, strict=True))
     less = all(s <= b for s, b in zip(stated, budget, strict=True))
     more = all(s >= b for s, b in zip(stated, budget, strict=True))

@@ -20,12 +20,12 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import between
 from discreet.data.tables import tables_of
 from discreet.errors import Incompatible, NotCertified
-from discreet.estimators.charging import charged
-from discreet.estimators.claims import ALWAYS_ASSUMED, LABELS_PUBLIC
-from discreet.estimators.reading import read_rows
+from discreet.estimators.shared.charging import charged
+from discreet.estimators.shared.claims import ALWAYS_ASSUMED, LABELS_PUBLIC
+from discreet.estimators.shared.reading import read_rows
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import sealed
+from discreet.problem import with_randomness
 from discreet.schema import Categories, Encoded, Range, Schema
 from discreet.schema.column import PRIVATE, RULES, text
 from discreet.schema.frames import cells_of, read_columns
@@ -65,7 +65,7 @@ def _with_rest(estimator: Any, **changes: Any) -> Any:
     if "delta" in inner.get_params(deep=False):
         changes["delta"] = rest.delta
     inner.set_params(epsilon=rest.epsilon, ledger=None, **changes)
-    inner._inner = True
+    inner._inner = inner._shared = True
     return inner
 
 
@@ -253,13 +253,13 @@ def fit_learned(estimator: Any, fit: Any, X: Any, y: Any = None, groups: Any = N
     width = rows.shape[1] if estimator.schema is None else None
     plan = LearnedFirst.plan(estimator, width, rows.shape[0])
     random = as_randomness(estimator.random_state)
-    promise = sealed(plan.guarantee, random)
-    with charged(estimator, estimator.ledger, promise, "learned columns, then a fit"):
+    claim = with_randomness(plan.guarantee, random)
+    with charged(estimator, estimator.ledger, claim, "learned columns, then a fit"):
         changes = _learned(estimator, plan.columns, X, y, rows, random)
         inner = _with_rest(estimator, **changes)
         inner.random_state = random
         fit(inner, X, y) if labelled else fit(inner, X)
-    # privacy: what was promised beforehand is about this event.
+    # privacy: what was claimed beforehand is about this event.
     if plan.known and plan.fit is not None and inner.guarantee_.event != plan.fit.guarantee.event:
         raise NotCertified("The fit was not the one that was planned; nothing is released.")
     for name, value in vars(inner).items():
@@ -267,9 +267,9 @@ def fit_learned(estimator: Any, fit: Any, X: Any, y: Any = None, groups: Any = N
             setattr(estimator, name, value)
     if estimator.schema is not None:
         estimator.schema_ = changes["schema"]
-    both = theorems(promise.theorem, inner.guarantee_.theorem)
-    assumed = dict.fromkeys((*promise.assumptions, *inner.guarantee_.assumptions))
-    estimator.guarantee_ = replace(promise, theorem=both, assumptions=tuple(assumed))
+    both = theorems(claim.theorem, inner.guarantee_.theorem)
+    assumed = dict.fromkeys((*claim.assumptions, *inner.guarantee_.assumptions))
+    estimator.guarantee_ = replace(claim, theorem=both, assumptions=tuple(assumed))
     return estimator
 
 

@@ -16,7 +16,7 @@ from discreet.checks import between, one_of
 from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.estimators.linear import LinearModel
-from discreet.estimators.persistence import Portable
+from discreet.estimators.shared.persistence import Portable
 from discreet.inference import (
     REASONS,
     TARGETS,

@@ -16,9 +16,9 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import positive
 from discreet.data.missing import missing_labels
 from discreet.errors import InvalidData, InvalidParameter, MissingBound
-from discreet.estimators.base import warn_of_classes
-from discreet.estimators.claims import LABELS_PUBLIC
-from discreet.estimators.reading import check_labels
+from discreet.estimators.shared.base import warn_of_classes
+from discreet.estimators.shared.claims import LABELS_PUBLIC
+from discreet.estimators.shared.reading import check_labels
 
 MOST_UNDECLARED = 50
 """Most classes that are taken from the labels themselves."""

@@ -1,0 +1,1 @@
+"""What verbs share: arguments, files that are read and written, models by name, cautions."""
