@@ -128,6 +128,11 @@ def write_pages(folder: Path) -> list[str]:
     wide = PrivateRidge(
         epsilon=60.0, delta=0.0, bounds=Bounds(features=(0, 1), label=(0, 1)), random_state=0
     ).fit(pd.DataFrame(random.random((200, 60)), columns=many), random.random(200))
+    table = people(6000, 3)[["age", "hours", "smoker"]].astype(float)
+    years = Bounds(features=[(18, 90), (0, 80), (0, 1)], label=(0, 60))
+    sure = PrivateRidge(epsilon=4.0, bounds=years, inference="population").fit(
+        table, 10 + table["age"] / 4 + 9 * table["smoker"] + random.normal(size=6000)
+    )
     spent = Guarantee(
         epsilon=0.5, delta=1e-6, neighbours="replace-one", unit="person", theorem="quantiles",
         event=Approximate(2.0, 1e-6), kind="ex-post", reserved=(2.0, 1e-6),
@@ -147,6 +152,7 @@ def write_pages(folder: Path) -> list[str]:
             model, evaluation=found, rehearsal=bought, proofs="https://example.org/proofs", **more
         ),
         "report-wide": report_html(wide),
+        "report-intervals": report_html(sure),
     }
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")

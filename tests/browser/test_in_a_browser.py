@@ -16,7 +16,15 @@ if chromium() is None:
     pytest.skip("no Chromium is installed; run make test-browser", allow_module_level=True)
 
 SHOTS = os.environ.get("SCREENSHOTS")
-NAMES = ["statement", "card", "card-ex-post", "card-pure", "report", "report-wide"]
+NAMES = [
+    "statement",
+    "card",
+    "card-ex-post",
+    "card-pure",
+    "report",
+    "report-wide",
+    "report-intervals",
+]
 SCREENS = {"desktop": (1280, 900), "phone": (360, 740)}
 
 

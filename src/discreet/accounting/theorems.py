@@ -29,7 +29,7 @@ THEOREMS = {
     "sums",
     "inference/augmented-moments": "noisy second moments of rows and labels together, for "
     "intervals",
-    "inference/curvature": "a noisy Hessian at released weights, for intervals",
+    "inference/curvature": "noisy matrices at released weights, for intervals",
     "noisy-gradient/full-batch": "noisy gradient descent, exact Gaussian composition",
     "noisy-gradient/poisson": "noisy gradient descent on Poisson batches",
     "noisy-gradient/capped": "noisy gradient descent on Poisson batches with a cap",

@@ -9,7 +9,7 @@ computed: :class:`~discreet.data.spread.Spread` asks the workers of a cluster fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -246,18 +246,38 @@ class Rows:
 
         With ``shifting`` the part of a row is the same wherever the row stands.
         """
+<<<<<<< HEAD
+        return self._second(lambda z, s: _times(self.weight[s], loss.curvature(z, self.y[s])), w,
+                            shifting)  # fmt: skip
+
+    def squared_gradients(self, loss: Loss, w: Array, *, shifting: bool = False) -> Array:
+        """Return the sum of ``g g'`` over rows, ``g`` a row's gradient by a loss of one output.
+
+        With ``shifting`` the part of a row is the same wherever the row stands.
+
+        >>> from discreet.losses import Squared
+        >>> Rows(np.array([[1.0, 2.0]]), np.array([3.0])).squared_gradients(Squared(), np.zeros(2))
+        array([[ 9., 18.],
+               [18., 36.]])
+        """
+        return self._second(lambda z, s: (self.weight[s] * loss.slope(z, self.y[s])) ** 2, w,
+                            shifting)  # fmt: skip
+
+    def _second(self, of: Callable[[Array, slice], Array], w: Array, shifting: bool) -> Array:
+        """Return the sum of ``x x'`` times what ``of`` makes of predictions."""
+=======
         total = np.zeros((w.size, w.size))
         for part in self.parts("hessian", loss, w, shifting):
             total += part
         return total
+>>>>>>> main
 
     def _hessian_of(self, shard: slice, loss: Loss, w: Array, shifting: bool) -> Array:
         def one(s: slice) -> Array:
             X = self._slice(s)
             # privacy: products of matrices may sum a row in an order that depends on its position.
             z = one_by_one(X, w) if shifting and not self.sparse else X @ w
-            curvature = _times(self.weight[s], loss.curvature(z, self.y[s]))
-            return _gram(X, curvature) if w.ndim == 1 else _gram_outputs(X, curvature)
+            return _gram(X, of(z, s)) if w.ndim == 1 else _gram_outputs(X, of(z, s))
 
         total = np.zeros((w.size, w.size))
         for part in in_order(one, cut(shard, self._block)):

@@ -85,7 +85,7 @@ class PrivateLogisticRegression(WithIntervals, _Classifier):
         return np.log(self.predict_proba(X))
 
 
-class PrivateLinearSVC(_Classifier):
+class PrivateLinearSVC(WithIntervals, _Classifier):
     __doc__ = f"""Linear support vector classifier with a privacy guarantee.
 
     By default uses the huberised hinge loss, which rounds the corner of the
@@ -97,7 +97,7 @@ class PrivateLinearSVC(_Classifier):
         ``"auto"`` takes noisy gradient steps or, with a strength and ``delta=0``,
         rounds the corner by a public width.
     width
-        Half the width of the rounded corner.{FITTED}
+        Half the width of the rounded corner.{INFERENCE}{FITTED}
 
     See Also
     --------

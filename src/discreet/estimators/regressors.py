@@ -163,14 +163,14 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
         return ElasticNet(l1=alpha * ratio, l2=alpha * (1.0 - ratio))
 
 
-class PrivateHuberRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegressor):
+class PrivateHuberRegressor(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, PrivateRegressor):
     __doc__ = f"""Robust linear regression with a privacy guarantee.
 {_PARAMETERS}
     threshold
         Residual, in half label ranges, from which errors count linearly.
     alpha
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
-        where privacy or noise needs more. None and 0 ask for none.{PENALTIES}{FITTED}
+        where privacy or noise needs more. None and 0 ask for none.{PENALTIES}{INFERENCE}{FITTED}
 
     See Also
     --------
@@ -200,7 +200,9 @@ class PrivateHuberRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegres
         return Huber(threshold=self.threshold)
 
 
-class PrivatePoissonRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegressor):
+class PrivatePoissonRegressor(
+    WithIntervals, AnyAlgorithm, Penalised, RidgePenalty, PrivateRegressor
+):
     __doc__ = f"""Regression of counts with a logarithmic link and a privacy guarantee.
 
     Minimises ``exp(z) - y z`` in ``z = <x, w>``, continued linearly where ``|z|``
@@ -211,7 +213,7 @@ class PrivatePoissonRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateRegr
         None takes the logarithm of the largest declared count, at least 1.
     alpha
         Ridge strength on the sum scale, in the scaled domain; the plan raises it
-        where privacy needs more. None lets the plan choose.{PENALTIES}{FITTED}
+        where privacy needs more. None lets the plan choose.{PENALTIES}{INFERENCE}{FITTED}
 
     See Also
     --------

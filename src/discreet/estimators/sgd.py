@@ -161,13 +161,13 @@ class PrivateSGDClassifier(WithIntervals, _Stepped, ClassWeights):
         return np.log(self.predict_proba(X))
 
 
-class PrivateSGDRegressor(_Stepped, PrivateRegressor):
+class PrivateSGDRegressor(WithIntervals, _Stepped, PrivateRegressor):
     __doc__ = f"""Linear regressor of any registered loss, by noisy gradient steps.
 {COMMON}
     loss
         Name or instance of a loss for numbers, such as ``"squared"``,
         ``"absolute"``, ``"huber"`` or ``"quantile"``. Labels are mapped to
-        [-1, 1] inside.{_STEPS}{_REST}{FITTED}
+        [-1, 1] inside.{_STEPS}{_REST}{_KNOWN}
 
     See Also
     --------

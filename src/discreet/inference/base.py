@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,11 +22,10 @@ from discreet.data import Bounding
 from discreet.errors import Incompatible, InvalidData
 from discreet.problem import Release
 
-Target = Literal["table", "population"]
-
 TARGETS: dict[str, str] = {
     "table": "what the same table gives without noise",
     "population": "the population that the rows are drawn from",
+    "robust": "the population that the rows are drawn from, whatever law its labels follow",
 }
 """What intervals may be for, in words."""
 
@@ -37,7 +36,9 @@ CLEAR = 2.0
 
 UNCLEAR = (
     "the data does not stand out from the noise in every direction: the least eigenvalue of the "
-    "released {} is below twice the noise. More rows, a larger epsilon or fewer features help"
+    "released {} is below twice the noise. More rows, a larger epsilon or fewer features help. "
+    "Columns that add up to a constant never stand out beside an intercept: declare a column of "
+    "two categories as boolean, and leave one indicator of every other category out"
 )
 """What is said where that fails."""
 
@@ -66,7 +67,7 @@ class Inference:
     Parameters
     ----------
     target
-        ``"table"`` or ``"population"``.
+        ``"table"``, ``"population"`` or ``"robust"``.
     slopes, constants, shift
         The way from weights to the user's units; ``constants`` is empty without an intercept.
     """

@@ -8,6 +8,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient, ObjectivePerturbation, SufficientStatistics
 from discreet.algorithms.perturbation import SufficientStatisticsPlan
 from discreet.checks import one_of
+from discreet.errors import Incompatible
 from discreet.inference.augmented_moments import AugmentedMomentsPlan
 from discreet.inference.base import TARGETS
 from discreet.inference.curvature_release import with_curvature
@@ -21,7 +22,7 @@ REASONS = {
 """Why an algorithm is taken where intervals are asked for."""
 
 
-def algorithm_with_intervals(problem: Problem) -> str:
+def algorithm_with_intervals(problem: Problem, target: str = "table") -> str:
     """Return the algorithm that ``"auto"`` means where intervals are asked for.
 
     >>> from discreet.bounds import Bounds
@@ -30,7 +31,7 @@ def algorithm_with_intervals(problem: Problem) -> str:
     ...                          bounds=Bounds(row_norm=1.0, label=(-1, 1))))
     'sufficient-statistics'
     """
-    squares = problem.loss.inner.quadratic
+    squares = problem.loss.inner.quadratic and target != "robust"
     return SufficientStatistics.name if squares else ObjectivePerturbation.name
 
 
@@ -46,7 +47,7 @@ def with_intervals(
     budget
         What fit and intervals may cost together.
     target
-        ``"table"`` or ``"population"``.
+        ``"table"``, ``"population"`` or ``"robust"``.
     share
         Share of the budget for what intervals need besides; noisy second moments need none.
 
@@ -64,6 +65,12 @@ def with_intervals(
     one_of("inference", target, TARGETS)
     whole = plan(budget)
     if isinstance(whole, SufficientStatisticsPlan):
+        if target == "robust":
+            raise Incompatible(
+                "Second moments do not tell how errors vary along the line, as intervals for any "
+                "law of labels need. Use algorithm='objective-perturbation', or "
+                "inference='population' for errors of one variance."
+            )
         return AugmentedMomentsPlan.of(whole, target).explained(settings=whole.settings)
     found = with_curvature(plan, budget, target, share)
     return found.explained(settings=found.fit.settings)

@@ -13,7 +13,10 @@ is centred at it, with covariance
 
 ``D = (H~ + Lambda)^-1 (H~ + Delta)``. The second part is the noise of ``H~`` in ``a``. ``J`` is
 the covariance of the gradient over samples: 0 for the table; for the population ``H~`` itself,
-which is right where the labels follow the logistic model.
+which is right where the labels follow the logistic model; and where they need not, or the loss
+has no such model, a noisy ``sum f'^2 x x'`` that is released too. Its negative eigenvalues become
+0, and the deviation of its noise is added in every direction, so that noise does not make errors
+too small.
 
 Checks. ``lambda_min(H~ + Lambda) >= 2 s sqrt(p)``, else its inverse is noise; ``Delta - Lambda``
 at most a quarter of it, else the ridge pulls too far for a first-order step back; what a descent
@@ -58,6 +61,9 @@ class CurvatureIntervals(Inference):
         The whole ridge, and the part of it that belongs to the target.
     left
         How far weights may be off in the mean, in size; 0 for a certified minimiser.
+    middle, middle_noise
+        Released sum of squared gradients and the deviation of its noise; empty and 0 where the
+        labels are taken to follow the logistic model.
 
     Examples
     --------
@@ -77,17 +83,22 @@ class CurvatureIntervals(Inference):
     strength: float
     ridge: float
     left: Array
+    middle: Array = ()  # type: ignore[assignment]  # an array once made
+    middle_noise: float = 0.0
 
     @property
     def _numbers(self) -> tuple[str, ...]:
         own = ("weights", "hessian", "noise", "covering", "strength", "ridge", "left")
-        return (*super()._numbers, *own)
+        return (*super()._numbers, *own, "middle", "middle_noise")
 
     def _holds_together(self) -> bool:
         p = self.count
         fits = [self.weights.shape == self.left.shape == (p,)]
-        for matrix in (self.hessian, self.covering):
+        squares = (self.middle,) if self.middle.size else ()
+        for matrix in (self.hessian, self.covering, *squares):
             fits.append(matrix.shape == (p, p) and bool((matrix == matrix.T).all()))
+        fits.append((self.middle_noise > 0) == (self.middle.size > 0))
+        fits.append(self.target == "population" or (self.target == "robust") == bool(squares))
         return all(fits) and self.noise > 0 and 0 <= self.ridge <= self.strength
 
     @property
@@ -137,16 +148,30 @@ class CurvatureIntervals(Inference):
         inverse, back, eye = self._inverse, self._back, np.eye(self.count)
         turn = eye + (self.strength - self._kept) * inverse
         middle = self.noise**2 / 2 * (float(back @ back) * eye + np.outer(back, back))
-        if self.target == "population":
-            middle = middle + self.hessian
+        if self.target != "table":
+            middle = middle + self._sampling
         whole = turn @ self.covering @ turn.T + inverse @ middle @ inverse
         return np.asarray((whole + whole.T) / 2)
+
+    @cached_property
+    def _sampling(self) -> Array:
+        """Covariance of the gradient over samples."""
+        if not self.middle.size:
+            return self.hessian
+        values, basis = np.linalg.eigh(self.middle)
+        return np.asarray((basis * (np.maximum(values, 0.0) + self.middle_noise)) @ basis.T)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the intervals rest on, in words."""
         if self.target == "table":
             return ("the table is taken as it is clipped to the declared bounds",)
+        if self.middle.size:
+            return (
+                "rows are independent; labels may follow any law, and the coefficients are those "
+                "of least expected loss",
+                "clipping to the declared bounds changes little",
+            )
         return (
             "rows are independent and labels follow the logistic model",
             "clipping to the declared bounds changes little",

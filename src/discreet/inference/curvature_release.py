@@ -1,11 +1,12 @@
-"""A fit, and then a noisy Hessian at the released weights: what intervals need besides.
+"""A fit, and then noisy matrices at the released weights: what intervals need besides.
 
 Theorem. Given the released weights, the Hessian of the sum is a sum of semidefinite matrices of
 trace at most ``beta``, so its Frobenius sensitivity is ``beta`` (``sqrt(2) beta`` for a
-replacement) at any weights. Fit and Hessian are two releases whose costs are fixed in advance, and
-compose as such.
+replacement) at any weights. So is the sum of squared gradients ``g g'``, of trace at most ``L^2``,
+which intervals for the population need where no model of the labels tells it. Fit and matrices
+are releases whose costs are fixed in advance, and compose as such.
 
-The Hessian gets the part ``share`` of the squared signal-to-noise ratio of the budget, the fit the
+The matrices get the part ``share`` of the squared signal-to-noise ratio of the budget, the fit the
 rest; the composed curve decides. Where it exceeds the budget the fit gets less, and at worst both
 get parts of epsilon and delta.
 """
@@ -53,13 +54,18 @@ reach the first."""
 
 @dataclass(frozen=True)
 class CurvaturePlan(CalibratedPlan):
-    """A calibrated fit, and one noisy Hessian at its weights."""
+    """A calibrated fit, a noisy Hessian at its weights, and perhaps noisy squared gradients."""
 
     fit: Fit
     budget: Budget
     multiplier: float
-    """Deviation of the Hessian's noise over its sensitivity."""
+    """Deviation of the Hessian's noise over its sensitivity, and of that of squared gradients."""
     target: str
+
+    @property
+    def squares(self) -> bool:
+        """Whether squared gradients are released too."""
+        return _squares(self.problem, self.target)
 
     @property
     def problem(self) -> Problem:
@@ -79,19 +85,27 @@ class CurvaturePlan(CalibratedPlan):
     @cached_property
     def hessian(self) -> HessianNoise:
         """The noise of the Hessian."""
+        return self._noise(squares=False)
+
+    @cached_property
+    def middle(self) -> HessianNoise:
+        """The noise of squared gradients."""
+        return self._noise(squares=True)
+
+    def _noise(self, squares: bool) -> HessianNoise:
         rows = most_rows(self.problem)
         return HessianNoise.gaussian(
-            self.problem, self.multiplier, n_rows=rows, shifting=self.shifting
+            self.problem, self.multiplier, n_rows=rows, shifting=self.shifting, squares=squares
         )
 
     @cached_property
     def event(self) -> Composed:
-        """What fit and Hessian cost together."""
-        return _together(self.fit, self.multiplier)
+        """What fit and matrices cost together."""
+        return _together(self.fit, self.multiplier, 1 + self.squares)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What fit and Hessian guarantee together."""
+        """What fit and matrices guarantee together."""
         fit = self.fit.guarantee
         named = theorems("composition/fixed", fit.theorem, "inference/curvature")
         return guarantee_for(self, self.event, named, *size_assumed(self.problem), *fit.assumptions)
@@ -103,17 +117,34 @@ class CurvaturePlan(CalibratedPlan):
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
-        said = f"for {TARGETS[self.target]}; a noisy Hessian is released for them"
-        return self.fit.facts() | {
-            "intervals": said,
+        matrices = "a noisy Hessian is"
+        if self.squares:
+            matrices = "a noisy Hessian and a noisy sum of squared gradients are"
+        found = self.fit.facts() | {
+            "intervals": f"for {TARGETS[self.target]}; {matrices} released for them",
             "epsilon of the fit alone": self.fit.budget.epsilon,
             "noise scale of the Hessian": self.hessian.scale,
         }
+        if self.squares:
+            found["noise scale of squared gradients"] = self.middle.scale
+        return found
 
     @checked
     def run(self, source: Source, random: Randomness) -> InferredRelease:
-        """Fit, then release the Hessian at the weights."""
+        """Fit, then release the Hessian at the weights, and squared gradients if they are paid."""
         weights = self.fit.run(source, random).weights
+<<<<<<< HEAD
+        rows, loss, squared = self.problem.bound(source), self.problem.loss, None
+        with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
+            exact = rows.hessian(loss, weights, shifting=self.shifting)
+            if self.squares:
+                squared = rows.squared_gradients(loss, weights, shifting=self.shifting)
+        # privacy: the only exits of data here, each with noise of its own.
+        noisy = self.hessian.add(exact, random)
+        middle = None if squared is None else self.middle.add(squared, random)
+        found = self._intervals(weights, noisy, middle)
+        return InferredRelease(weights, sealed(self.guarantee, random), found)
+=======
         rows = self.problem.bound(source, afar=True)
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(self.problem.loss, weights, shifting=self.shifting)
@@ -121,6 +152,7 @@ class CurvaturePlan(CalibratedPlan):
         return InferredRelease(
             weights, with_randomness(self.guarantee, random), self._intervals(weights, noisy)
         )
+>>>>>>> main
 
     @property
     def ridge(self) -> float:
@@ -130,8 +162,11 @@ class CurvaturePlan(CalibratedPlan):
         asked = float(self.fit.settings.get("strength") or 0.0)
         return min(max(asked, self.problem.regularizer.strong_convexity), self.fit.strength)
 
-    def _intervals(self, weights: Array, noisy: Array) -> CurvatureIntervals:
+    def _intervals(self, weights: Array, noisy: Array, middle: Array | None) -> CurvatureIntervals:
         covering, left = self._law(weights, noisy)
+        squares: dict[str, Any] = {}
+        if middle is not None:
+            squares = {"middle": middle, "middle_noise": self.middle.scale}
         return CurvatureIntervals(
             target=self.target,
             **units_of(self.problem.bounding),
@@ -142,6 +177,7 @@ class CurvaturePlan(CalibratedPlan):
             strength=self.fit.strength,
             ridge=self.ridge,
             left=left,
+            **squares,
         )
 
     def _law(self, weights: Array, noisy: Array) -> tuple[Array, Array]:
@@ -149,21 +185,28 @@ class CurvaturePlan(CalibratedPlan):
         values, basis = np.linalg.eigh(noisy)
         # Where curvature is noise no interval is finite, whatever stands here.
         curvatures = np.maximum(values, self.hessian.scale)
+        logistic = self.problem.loss == Logistic()
         if isinstance(self.fit, ObjectivePerturbationPlan):
             hidden = self.fit.noise.mean_square / self.problem.dimension
             spread = self.fit.scale**2 / (curvatures + self.fit.strength) ** 2 + hidden
-            return (basis * spread) @ basis.T, np.zeros_like(weights)
-        spread, rest, swing = law_of_descent(self.fit, curvatures)
-        left = basis @ (rest * (basis.T @ (self.fit.start - weights)))
+            swing, left = spread, np.zeros_like(weights)
+        else:
+            spread, rest, swing = law_of_descent(self.fit, curvatures)
+            left = np.abs(basis @ (rest * (basis.T @ (self.fit.start - weights))))
         # Curvatures of rows sum up to at least the trace over the square of the longest row.
         margin = float(swing @ curvatures) * self.problem.row_norm**2 / float(curvatures.sum())
-        return (basis * spread) @ basis.T, np.abs(left) + margin / 4 * np.abs(weights)
+        if not logistic:
+            inverse = (basis**2 / curvatures).sum(axis=1)
+            left = left + margin / 2 * bend(self.problem) * np.sqrt(inverse)
+        elif isinstance(self.fit, NoisyGradientPlan):
+            left = left + margin / 4 * np.abs(weights)
+        return (basis * spread) @ basis.T, left
 
 
 def with_curvature(
     plan: Callable[[Budget], Plan], budget: Budget, target: str, share: float
 ) -> CurvaturePlan:
-    """Return a plan of fit and Hessian that cost the budget together.
+    """Return a plan of a fit and matrices at its weights that cost the budget together.
 
     Parameters
     ----------
@@ -172,9 +215,10 @@ def with_curvature(
     budget
         What both may cost.
     target
-        ``"table"`` or ``"population"``.
+        ``"table"``, ``"population"`` or ``"robust"``.
     share
-        Part of the squared signal-to-noise ratio that the Hessian gets.
+        Part of the squared signal-to-noise ratio that the Hessian gets, and squared gradients
+        where the model of the loss does not tell them; they share it evenly.
 
     Examples
     --------
@@ -204,17 +248,49 @@ def with_curvature(
             continue
         if gain == 1.0 and isinstance(fit, ObjectivePerturbationPlan):
             continue
-        # privacy: more than a part of the budget only where both together stay within it.
-        if _together(fit, multiplier).delta(epsilon) <= delta:
-            return CurvaturePlan(fit, budget, multiplier, target)
+        # privacy: more than a part of the budget only where all together stay within it.
+        count = 1 + _squares(fit.problem, target)
+        each = multiplier * math.sqrt(count)
+        if _together(fit, each, count).delta(epsilon) <= delta:
+            return CurvaturePlan(fit, budget, each, target)
     part, rest = budget.split(share)
+    fit = _usable(plan(rest), target)
     multiplier = gaussian_multiplier(part.epsilon, part.delta)
-    return CurvaturePlan(_usable(plan(rest), target), budget, multiplier, target)
+    # privacy: two releases of sqrt(2) times the noise cost what one of the noise does.
+    if _squares(fit.problem, target):
+        multiplier *= math.sqrt(2) * (1 + 1e-9)
+    return CurvaturePlan(fit, budget, multiplier, target)
 
 
-def _together(fit: Plan, multiplier: float) -> Composed:
-    """Return what a fit and a Hessian of that noise cost together."""
-    return Composed((fit.guarantee.event, Gaussian(multiplier)))
+def _together(fit: Plan, multiplier: float, count: int) -> Composed:
+    """Return what a fit and so many matrices of that noise cost together."""
+    return Composed((fit.guarantee.event, *(Gaussian(multiplier),) * count))
+
+
+def _squares(problem: Problem, target: str) -> bool:
+    """Return whether intervals need squared gradients: no model tells them."""
+    return target == "robust" or (target == "population" and problem.loss != Logistic())
+
+
+def bend(problem: Problem) -> float:
+    """Return how far a margin that swings with variance 2 moves weights, in their curvature's norm.
+
+    Where margins swing with variance ``v``, mean slopes move by ``v/2 f3``, ``f3`` the third
+    derivative. Where curvatures rise once to ``beta`` and fall again over a range ``l`` of slopes,
+    ``f3`` has the size ``2 beta/l`` times ``f''`` in the mean over margins that are spread out. By
+    Cauchy-Schwarz weights then move by at most ``v/2 (2 beta/l) sqrt(sum f'')`` in the norm of the
+    Hessian.
+
+    >>> from discreet.bounds import Bounds
+    >>> from discreet.losses import Huber
+    >>> round(bend(Problem(loss=Huber(threshold=0.5), n_features=3, n_rows=400,
+    ...                    bounds=Bounds(row_norm=1.0, label=(-1, 1)))), 9)
+    40.0
+    """
+    terms, norm = problem.terms, problem.row_norm
+    curvature = terms.smoothness / norm**2
+    span = (max(terms.slopes) if terms.one_signed else sum(terms.slopes)) / norm
+    return 2 * curvature / span * math.sqrt((problem.n_rows or 0) * curvature)
 
 
 def _usable(plan: Plan, target: str) -> Fit:
@@ -228,8 +304,8 @@ def _usable(plan: Plan, target: str) -> Fit:
         )
     if problem.grouping is not None:
         raise Incompatible(
-            "Intervals of the logistic loss are known for single rows, not for groups of them. "
-            "Leave inference or rows_per_group out."
+            f"Intervals of the {problem.loss.name} loss are known for single rows, not for groups "
+            "of them. Leave inference or rows_per_group out."
         )
     if not (problem.regularizer.kernel.zero and problem.constraint.whole_space):
         raise Incompatible(
@@ -237,14 +313,38 @@ def _usable(plan: Plan, target: str) -> Fit:
             "regularizer and constraint out, or inference."
         )
     if problem.loss != Logistic():
-        raise Incompatible(
-            f"Intervals by {plan.algorithm} are known for the logistic loss, not for "
-            f"{problem.loss.name}. Use sufficient-statistics for squares, or leave inference out."
-        )
+        _check_loss(problem)
     reason = _unknown(plan) if isinstance(plan, NoisyGradientPlan) else None
     if reason is not None:
         raise Incompatible(f"Intervals of noisy-gradient need {reason}.")
     return cast(Fit, plan)
+
+
+def _check_loss(problem: Problem) -> None:
+    """Refuse a loss whose minimisers have no known law, or a number of rows that is not known."""
+    loss = problem.loss
+    if loss.outputs > 1:
+        raise Incompatible(
+            f"Intervals are known for losses of one output, and {loss.name} has {loss.outputs}. "
+            "Leave inference out."
+        )
+    if not math.isfinite(problem.terms.smoothness):
+        instead = f"Use {loss.smoothed}, or leave" if loss.smoothed else "Leave"
+        raise Incompatible(
+            f"Intervals need a loss with a second derivative, and that of {loss.name} jumps. "
+            f"{instead} inference out."
+        )
+    if not loss.curvature_unimodal:
+        raise Incompatible(
+            f"Intervals need a loss whose curvature rises once and falls again, and {loss.name} "
+            "does not say that it does. Declare curvature_unimodal in the class, or leave "
+            "inference out."
+        )
+    if problem.n_rows is None:
+        raise Incompatible(
+            f"Intervals of the {loss.name} loss need about how many rows there are. Pass "
+            "n_rows=..., a declared size."
+        )
 
 
 def _unknown(plan: NoisyGradientPlan) -> str | None:

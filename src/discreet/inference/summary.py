@@ -20,7 +20,7 @@ from discreet.style.pictures import new_figure, save, style
 
 NONE = (
     "No intervals: fit with inference='table', for what the same table gives without noise, or "
-    "with inference='population', for the rows it was drawn from."
+    "with inference='population' or 'robust', for the rows it was drawn from."
 )
 
 
@@ -40,6 +40,8 @@ class Summary:
         What intervals are computed from; None if they were not asked for.
     level
         Probability of covering.
+    odds
+        Of a classifier, the class whose odds the coefficients are for, and the other one.
     """
 
     title: str
@@ -48,10 +50,13 @@ class Summary:
     guarantee: Guarantee
     inference: Inference | None
     level: float
+    odds: tuple[str, str] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values; None where a check failed."""
         found: dict[str, Any] = {"names": list(self.names), "coef": self.coefficients.tolist()}
+        if self.odds is not None:
+            found["odds"] = list(self.odds)
         if self.inference is None:
             return found
         low, high = self.inference.interval(self.level).T
@@ -140,11 +145,14 @@ class Summary:
         return lines
 
     def _words(self) -> list[str]:
-        found = self.inference
+        found, lines = self.inference, []
+        if self.odds is not None:
+            first, second = (printable(name) for name in self.odds)
+            lines = [f"Coefficients above 0 speak for {first}, below 0 for {second}."]
         if found is None:
-            return [NONE]
+            return [*lines, NONE]
         noise = "noise" if found.target == "table" else "noise and sampling"
-        lines = [
+        lines += [
             f"Intervals of level {self.level:g} for {TARGETS[found.target]} ({found.target}). They "
             f"count {noise}.",
             f"Method: {found.method}. Approximate: right when rows are many, by first-order "

@@ -1,8 +1,9 @@
-"""Noise on a sum of second derivatives, with rounding inside the sensitivity.
+"""Noise on a sum of second derivatives, or of squared gradients, rounding in the sensitivity.
 
 Theorem. One row adds a positive semidefinite matrix whose trace, hence whose Frobenius
-norm, is at most ``terms.trace``. Two such matrices have a nonnegative inner product, so
-under replace-one the sums are at most ``sqrt(2)`` of that apart, and otherwise once that.
+norm, is at most ``terms.trace``, or ``terms.lipschitz^2`` for the square ``g g'`` of a gradient.
+Two such matrices have a nonnegative inner product, so under replace-one the sums are at most
+``sqrt(2)`` of that apart, and otherwise once that.
 """
 
 from __future__ import annotations
@@ -49,12 +50,23 @@ class HessianNoise:
 
     @classmethod
     def gaussian(
-        cls, problem: Problem, multiplier: float, *, n_rows: int, shifting: bool = False
+        cls,
+        problem: Problem,
+        multiplier: float,
+        *,
+        n_rows: int,
+        shifting: bool = False,
+        squares: bool = False,
     ) -> HessianNoise:
-        """Return Gaussian noise of ``multiplier`` times the distance of neighbouring sums."""
+        """Return Gaussian noise of ``multiplier`` times the distance of neighbouring sums.
+
+        With ``squares`` those are sums of ``g g'`` over the gradients of rows.
+        """
         p = problem.dimension
-        size, apart = p * (p + 1) // 2, sensitivity(problem, n_rows=n_rows, shifting=shifting)
-        reach = max(2 * n_rows * one_row(problem), _TAIL * multiplier * apart)
+        part = squared_gradient(problem) if squares else one_row(problem)
+        size = p * (p + 1) // 2
+        apart = _apart(problem, part, n_rows=n_rows, shifting=shifting)
+        reach = max(2 * n_rows * part, _TAIL * multiplier * apart)
         grid = Grid.choose(sensitivity=apart, dim=size, norm="l2", reach=reach)
         sigma = multiplier * grid.surcharged(apart, size)  # privacy: rounding is paid for
         return cls(Gaussian(sigma=sigma, grid=grid), sigma, sigma * math.sqrt(2 * p))
@@ -86,20 +98,34 @@ def one_row(problem: Problem) -> float:
     return problem.terms.trace * (1 + 2.0**-30)
 
 
+def squared_gradient(problem: Problem) -> float:
+    """Return a bound on the norm of ``g g'`` for one row's gradient ``g``, rounding included."""
+    return problem.terms.lipschitz**2 * (1 + 2.0**-30)
+
+
 def rounding(problem: Problem, *, n_rows: int, shifting: bool = False) -> float:
     """Return a bound on what rounding adds to the distance of neighbouring Hessians.
 
     Where rows keep their positions all blocks but one are the same to the last bit.
     """
-    p = problem.dimension
+    return _rounding(one_row(problem), problem.dimension, n_rows, shifting)
+
+
+def _rounding(part: float, p: int, n_rows: int, shifting: bool) -> float:
+    """Return what rounding adds, for parts of at most that norm."""
     sizes = block_rows(p), block_rows(p, sparse=True)
     inside = gamma(max(sizes) + 8) * (n_rows if shifting else min(max(sizes), n_rows))
-    return 2.1 * one_row(problem) * (inside + gamma(n_rows / min(sizes) + 1) * n_rows)
+    return 2.1 * part * (inside + gamma(n_rows / min(sizes) + 1) * n_rows)
 
 
 def sensitivity(problem: Problem, *, n_rows: int, shifting: bool = False) -> float:
     """Return the largest Frobenius distance of computed Hessians of neighbours."""
+    return _apart(problem, one_row(problem), n_rows=n_rows, shifting=shifting)
+
+
+def _apart(problem: Problem, part: float, *, n_rows: int, shifting: bool) -> float:
+    """Return the largest distance of sums of semidefinite matrices of at most that norm."""
     # privacy: two semidefinite parts differ by at most sqrt(2) times the longer one.
     apart = math.sqrt(2) if problem.neighbours == "replace-one" else 1.0
-    unit = problem.per_unit * one_row(problem)
-    return apart * unit + rounding(problem, n_rows=n_rows, shifting=shifting)
+    unit = problem.per_unit * part
+    return apart * unit + _rounding(part, problem.dimension, n_rows, shifting)

@@ -36,6 +36,9 @@ def _summary(model: Any, level: float) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = model.summary(level).to_dict()
     assumed = [f"Assumes: {said}." for said in getattr(model.inference_, "assumptions", ())]
+    if "odds" in found:
+        first, second = found["odds"]
+        assumed.insert(0, f"Coefficients above 0 speak for {first}, below 0 for {second}.")
     return found | {"assumed": assumed} if "low" in found else None
 
 

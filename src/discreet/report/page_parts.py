@@ -69,8 +69,8 @@ def _lead(card: Mapping[str, Any], odds: str) -> str:
         else f"whether it was in the data grow at most {odds}"
     )
     return (
-        f"Whoever sees this release learns little about any one {unit} that would not be learned "
-        f"if {other}. The odds of a guess {guess}."
+        f"What this release tells about any one {unit}, and would not tell if {other}, is bounded: "
+        f"the odds of a guess {guess}."
     )
 
 

@@ -46,8 +46,9 @@ def add_inference(parser: argparse.ArgumentParser) -> None:
     """Add ``--inference``."""
     parser.add_argument(
         "--inference",
-        choices=("table", "population"),
-        help="intervals of the coefficients, counting noise (table) or sampling too (population)",
+        choices=("table", "population", "robust"),
+        help="intervals of the coefficients, counting noise (table), sampling too (population), or "
+        "both for labels of any law (robust)",
     )
 
 

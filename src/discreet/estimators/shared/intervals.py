@@ -32,7 +32,8 @@ from discreet.problem import CalibratedPlan, Plan, Problem, Release
 INFERENCE = """
     inference
         ``"table"`` for intervals of what the same table gives without noise,
-        ``"population"`` for intervals that count sampling too, None for none.
+        ``"population"`` for intervals that count sampling too, ``"robust"`` for
+        such that hold whatever law the labels follow, None for none.
         ``algorithm="auto"`` then takes one that intervals are known for.
     inference_share
         Share of the budget for what intervals need besides the fit; noisy second
@@ -60,7 +61,7 @@ class WithIntervals(LinearModel):
         if self.inference is None:
             return super()._plan(problem, budget)
         target = one_of("inference", self.inference, TARGETS)
-        if target == "population" and getattr(self, "class_weight", None) is not None:
+        if target != "table" and getattr(self, "class_weight", None) is not None:
             raise Incompatible(
                 "Intervals for the population need rows that all weigh the same. Leave "
                 "class_weight out, or use inference='table'.",
@@ -71,7 +72,7 @@ class WithIntervals(LinearModel):
         reason = ""
         asked = getattr(self, "algorithm", None)
         if asked == "auto":
-            chosen, name = copy.copy(self), algorithm_with_intervals(problem)
+            chosen, name = copy.copy(self), algorithm_with_intervals(problem, target)
             chosen.algorithm, reason = name, REASONS[name]
         elif asked == NoisyGradient.name and not getattr(self, "settings", None):
             chosen, reason = copy.copy(self), REASONS[NoisyGradient.name]
@@ -92,7 +93,7 @@ class WithIntervals(LinearModel):
         if found is None:
             raise Incompatible(
                 f"This {type(self).__name__} was fitted without intervals. Fit with "
-                "inference='table' or inference='population'.",
+                "inference='table', 'population' or 'robust'.",
                 parameter="inference",
             )
         return found
@@ -138,7 +139,9 @@ class WithIntervals(LinearModel):
         if self.fit_intercept:
             said, coefficients = [*said, "intercept"], np.append(coefficients, self.intercept_)
         found: Any = vars(self).get("inference_")
-        return Summary(type(self).__name__, said, coefficients, self.guarantee_, found, level)
+        classes = vars(self).get("classes_")
+        odds = None if classes is None else (str(classes[1]), str(classes[0]))
+        return Summary(type(self).__name__, said, coefficients, self.guarantee_, found, level, odds)
 
     def plot_coefficients(self, path: str | Path, level: float = 0.95) -> None:
         """Draw the intervals of the coefficients; needs the extra ``plot``.
