@@ -247,9 +247,7 @@ def term_grid(n_rows: int, largest: float) -> float:
 def _tables(X: sp.csr_array) -> tuple[Table, Table]:
     """Return the rows and the columns of a matrix."""
     columns = sp.csc_array(X)
-    return Table(X.indptr, X.indices, X.data), Table(
-        columns.indptr, columns.indices, columns.data
-    )
+    return Table(X.indptr, X.indices, X.data), Table(columns.indptr, columns.indices, columns.data)
 
 
 def _loops(compiled: bool) -> tuple[Any, Any]:
