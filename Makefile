@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test lint types suite docs tutorials figures coverage mutation test-oldest test-postgres \
-	test-browser docs-map dist clean
+	test-browser test-cluster docs-map dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/discreet demo --out demo --force
@@ -42,6 +42,7 @@ $(VENV)/.ready: pyproject.toml
 # Pictures of the docs and for talks, from kept results.
 figures: $(VENV)/.demo
 	$(BIN)/python benchmarks/figures.py run
+	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.
@@ -65,6 +66,13 @@ test-postgres: $(VENV)/.ready
 		{ apt-get update && apt-get install --yes postgresql; }
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[postgres]'
 	$(BIN)/python tests/ledger/server.py $(BIN)/pytest -n0 tests/ledger/test_postgres.py
+
+# Kills workers of a Dask cluster of two processes, and runs the example of Spark.
+test-cluster: $(VENV)/.ready
+	command -v java > /dev/null || { apt-get update && apt-get install --yes default-jre-headless; }
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dask]' pyspark
+	DISCREET_CLUSTER=1 $(BIN)/pytest -n0 tests/data/test_cluster.py tests/test_examples.py -k 'killed or spark' \
+		tests/algorithms/perturbation/test_partial_sums.py
 
 # Opens every page that the library writes in Chromium; pictures of them are kept.
 test-browser: $(VENV)/.ready

@@ -6,7 +6,8 @@
 
 ``speed`` times, in CPU seconds on one thread and in one process, a step of the fast kernels and of
 the straightforward one (full gradient, 2p Gumbel noises from numpy's generator, largest wins), the
-best of three runs each: for a growing dimension at 20,000 rows, where columns get emptier, and at
+best of three runs each (compiling, in the first, is not counted), with numba and in plain numpy
+(which draw the same): for a growing dimension at 20,000 rows, where columns get emptier, and at
 two non-zeros a column, where rows grow with the dimension and a step always touches as many.
 ``steps`` fits planted classification problems with fewer and more steps than the default, and at
 the former default (radius 10, a quarter of the steps of the worst-case bound). The constant of the
@@ -89,12 +90,20 @@ def straightforward(rows: Rows, repeats: int = 5) -> float:
 
 def kernels(rows: Rows) -> dict[str, Callable[[], SquaredSteps | StaleSteps]]:
     """Return how to start each fast kernel."""
-    grid = term_grid(rows.n_rows, 1.0)
+    most, grid = 2.0 * rows.n_rows / SCALE, term_grid(rows.n_rows, 1.0)
+
+    def squared(compiled: bool) -> SquaredSteps:
+        return SquaredSteps(rows, 1.0, SCALE, most=most, compiled=compiled)
+
+    def stale(compiled: bool) -> StaleSteps:
+        settings = {"tolerance": 0.05, "slope": 1.0, "grid": grid, "most": most}
+        return StaleSteps(rows, Logistic(), 1.0, SCALE, compiled=compiled, **settings)
+
     return {
-        "squared": lambda: SquaredSteps(rows, 1.0, SCALE),
-        "stale logistic": lambda: StaleSteps(
-            rows, Logistic(), 1.0, SCALE, tolerance=0.05, slope=1.0, grid=grid
-        ),
+        "squared": lambda: squared(True),
+        "stale logistic": lambda: stale(True),
+        "plain squared": lambda: squared(False),
+        "plain stale logistic": lambda: stale(False),
     }
 
 

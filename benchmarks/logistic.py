@@ -335,33 +335,12 @@ def alike(line: Row) -> bool:
 
 def plot(args: argparse.Namespace) -> None:
     """Draw excess risk and test accuracy against epsilon, one figure per problem."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from figures_results import draw_problem
 
     table = [line for line in summarise(args.results) if "excess" in line]
     for name in dict.fromkeys(line["problem"] for line in table):
         lines = [line for line in table if line["problem"] == name]
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
-        for key in dict.fromkeys(line["method"] for line in lines):
-            mine = [line for line in lines if line["method"] == key]
-            style = {
-                "marker": "o" if mine[0]["relation"] == "replace-one" else "s",
-                "color": [*plt.colormaps["tab10"].colors, "black"][list(METHODS).index(key)],
-                "linestyle": "-" if key.startswith("discreet") else "--",
-                "label": f"{mine[0]['title']} ({mine[0]['relation']})",
-            }
-            left.plot([c["epsilon"] for c in mine], [c["excess"] for c in mine], **style)
-            right.plot([c["epsilon"] for c in mine], [c["accuracy"] for c in mine], **style)
-        left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="excess empirical risk")
-        right.set(xscale="log", xlabel="epsilon", ylabel="test accuracy")
-        right.axhline(lines[0]["non_private_accuracy"], color="grey", linewidth=1)
-        handles = right.get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=8)
-        figure.suptitle(name)
-        figure.savefig(args.results / f"{name}.png", dpi=120)
-        plt.close(figure)
+        draw_problem(name, lines, args.results / f"{name}.png")
 
 
 def main() -> None:

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from bank import SETS, half_of, load
 from bank_sets import Data
@@ -35,40 +34,16 @@ from discreet import (
     PrivateRidge,
     PrivateSparseLogisticRegression,
 )
+from discreet.defaults import capping, early_stopping
 from discreet.errors import DiscreetError
+from forms import DELTA, intercept, measures, natural
 from problems import data_directory
 
 RESULTS = Path(__file__).parent / "results" / "tournament"
-EPSILONS, DELTA = (0.1, 1.0, 8.0), 1e-6
+EPSILONS = (0.1, 1.0, 8.0)
 CORE_ROWS = {"binary": 20_000, "regression": 20_000, "classes": 8_000, "text": 10_000}
 CORE_COLUMNS = 400
 """Of images and text the core takes a fixed draw of columns, for time."""
-
-
-def measures(kind: str, train: Any, test: Any, w: Array) -> dict[str, float]:
-    """Return training loss, held-out loss and what else is usual."""
-    found = {"risk": loss(kind, *train, w), "held_out": loss(kind, *test, w)}
-    m, y = test[0] @ w, test[1]
-    if kind == "regression":
-        found["r2"] = 1.0 - float(np.mean((m - y) ** 2) / np.var(y))
-    elif kind == "classes":
-        found["accuracy"] = float(np.mean(np.argmax(m, axis=1) == y))
-    else:
-        found["accuracy"] = float(np.mean((m > 0) == (y > 0.5)))
-        found["auc"] = float(roc_auc_score(y, m))
-    return found
-
-
-def loss(kind: str, X: Any, y: Array, w: Array) -> float:
-    """Return the mean loss; half a square for numbers."""
-    m = X @ w
-    if kind == "regression":
-        return float(np.mean((m - y) ** 2) / 2)
-    if kind == "classes":
-        top = m.max(axis=1)
-        chosen = m[np.arange(len(y)), y.astype(int)]
-        return float(np.mean(np.log(np.exp(m - top[:, None]).sum(axis=1)) + top - chosen))
-    return float(np.mean(np.logaddexp(0.0, m) - y * m))
 
 
 def default(
@@ -106,18 +81,20 @@ ORACLE = "default, best norm_guess in hindsight"
 FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 
 
-def oracle(kind: str, first: Any, second: Any, epsilon: float, seeds: int) -> dict[str, Any]:
+def oracle(
+    kind: str, first: Any, second: Any, epsilon: float, delta: float, seeds: int
+) -> dict[str, Any]:
     """Return the default with the guess of the norm that is best in hindsight, or {}."""
     X, y = first
     best: dict[str, Any] = {}
     for factor in FACTORS:
         fits = []
         for seed in range(seeds):
-            plan = planned(kind, X, y, epsilon)
-            if plan.algorithm != "noisy-gradient":
+            plan = planned(kind, X, y, epsilon, delta)
+            if plan.algorithm != "noisy-gradient" and delta:
                 return {}
             guess = factor * float(plan.facts()["norm guess"])
-            w = default(kind, X, y, epsilon, DELTA, seed, norm_guess=guess)
+            w = default(kind, X, y, epsilon, delta, seed, norm_guess=guess)
             fits.append(measures(kind, first, second, w))
         found = summary(fits) | {"factor": [factor, 0.0]}
         if not best or found["risk"][0] < best["risk"][0]:
@@ -125,34 +102,16 @@ def oracle(kind: str, first: Any, second: Any, epsilon: float, seeds: int) -> di
     return best
 
 
-def planned(kind: str, X: Any, y: Array, epsilon: float) -> Any:
+def planned(kind: str, X: Any, y: Array, epsilon: float, delta: float) -> Any:
     """Return the plan of our default on such rows."""
-    common = {"epsilon": epsilon, "delta": DELTA, "fit_intercept": False}
+    relation = "zero-out" if delta else "replace-one"
+    common = {"epsilon": epsilon, "delta": delta, "neighbours": relation, "fit_intercept": False}
     if kind == "regression":
         return PrivateRidge(bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)), **common).plan(
             X.shape[1], X.shape[0]
         )
     bounds = Bounds(row_norm=1.0, classes=tuple(range(int(y.max()) + 1)))
     return PrivateLogisticRegression(bounds=bounds, **common).plan(X.shape[1], X.shape[0])
-
-
-def natural(kind: str, train: Data, test: Data, epsilon: float, seed: int) -> dict[str, float]:
-    """Return measures of our default in natural units, with an intercept and declared ranges."""
-    common = {"epsilon": epsilon, "delta": DELTA, "random_state": seed}
-    if kind == "regression":
-        bounds = Bounds(features=list(train.ranges), label=train.label)
-        model = PrivateRidge(bounds=bounds, **common).fit(train.X, train.y)
-        low, high = train.label or (0.0, 1.0)
-        guess = (2.0 * model.predict(test.X) - high - low) / (high - low)
-        error = np.mean((guess - test.target) ** 2)
-        return {"held_out": float(error) / 2, "r2": float(1 - error / np.var(test.target))}
-    classes = tuple(range(int(train.y.max()) + 1))
-    bounds = Bounds(features=list(train.ranges), classes=classes)
-    fitted = PrivateLogisticRegression(bounds=bounds, **common).fit(train.X, train.y.astype(int))
-    chance, y = fitted.predict_proba(test.X), test.y.astype(int)
-    held = -float(np.mean(np.log(np.maximum(chance[np.arange(len(y)), y], 1e-300))))
-    found = {"held_out": held, "accuracy": float(np.mean(chance.argmax(axis=1) == y))}
-    return found | ({"auc": float(roc_auc_score(y, chance[:, 1]))} if len(classes) == 2 else {})
 
 
 def summary(fits: list[dict[str, float]]) -> dict[str, list[float]]:
@@ -198,6 +157,10 @@ def cells(kind: str) -> Iterable[tuple[float, float]]:
 def run(arguments: argparse.Namespace) -> None:
     """Fill the cells that are asked for."""
     warnings.simplefilter("ignore")
+    for name, value in (pair.split("=") for pair in arguments.constant):
+        for module in (capping, early_stopping):
+            if hasattr(module, name):
+                setattr(module, name, type(getattr(module, name))(float(value)))
     RESULTS.mkdir(parents=True, exist_ok=True)
     for problem, (_, kind, _) in SETS.items():
         if half_of(problem) != arguments.half or kind not in arguments.kinds.split(","):
@@ -241,15 +204,21 @@ def run(arguments: argparse.Namespace) -> None:
                     continue
                 spent = (time.process_time() - started) / arguments.seeds
                 held["ours"][label] = summary(found) | {"seconds": [spent, 0.0]}
-                if delta and kind in ("binary", "regression") and arguments.natural:
-                    units = [natural(kind, train, test, epsilon, s) for s in range(arguments.seeds)]
-                    held["ours"][label + ", natural units"] = summary(units)
-            if arguments.oracle and delta:
-                found = oracle(kind, first, second, epsilon, arguments.seeds)
-                if found:
+            seeds = range(arguments.seeds)
+            if arguments.natural and delta and kind in ("binary", "regression"):
+                forms = held.setdefault("forms", {})
+                forms["intercept"] = summary(
+                    [intercept(kind, first, second, epsilon, s) for s in seeds]
+                )
+                forms["natural units"] = summary(
+                    [natural(kind, train, test, epsilon, s) for s in seeds]
+                )
+            if arguments.oracle:
+                known = oracle(kind, first, second, epsilon, delta, arguments.seeds)
+                if known:
                     mine = held["ours"]["default"]
-                    found = mine if mine["risk"][0] <= found["risk"][0] else found
-                    held["ours"][ORACLE] = {"seconds": [0.0, 0.0]} | found
+                    known = mine if mine["risk"][0] <= known["risk"][0] else known
+                    held["ours"][ORACLE] = {"seconds": [0.0, 0.0]} | known
             path.write_text(json.dumps(held, indent=1))
             print(line(path.stem, held), flush=True)
 
@@ -276,13 +245,15 @@ def table(arguments: argparse.Namespace) -> None:
         "",
         *_totals(rows),
         "",
+        *_forms(rows),
+        "",
         *_cells(rows),
     ]
     (RESULTS / "table.md").write_text("\n".join(lines) + "\n")
     print("\n".join(_totals(rows)))
 
 
-def _ratios(held: dict[str, Any], label: str) -> tuple[float, float]:
+def ratio_of(held: dict[str, Any], label: str) -> tuple[float, float]:
     """Return the ratio of excesses to the best baseline's, and by how many errors it is above 1."""
     floor = held["optimum"]["risk"]
     risk, error, _ = min(
@@ -302,7 +273,7 @@ def _behind(held: dict[str, Any], label: str, name: str) -> float:
 
 
 def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    labels = sorted({label for _, held in rows for label in held["ours"] if "natural" not in label})
+    labels = sorted({label for _, held in rows for label in held["ours"]})
     lines = [
         "| half | kind | delta | rule | cells | geometric mean | worst | won | above 1.25 by "
         "3 s.e. | behind in held-out loss | in AUC or R2 | seconds |",
@@ -324,7 +295,7 @@ def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
                 ]
                 if not chosen:
                     continue
-                ratios = [_ratios(held, label) for held in chosen]
+                ratios = [ratio_of(held, label) for held in chosen]
                 values = np.maximum([r for r, _ in ratios], 1e-3)
                 other = "r2" if kind == "regression" else "accuracy" if kind == "classes" else "auc"
                 lost = sum(r > 1.25 and s > 3 for r, s in ratios)
@@ -336,6 +307,25 @@ def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
                     f"{np.exp(np.mean(np.log(values))):.3f} | {values.max():.2f} | "
                     f"{np.mean(values < 1):.2f} | {lost} | {held_out} | {third} | {seconds:.2f} |"
                 )
+    return lines
+
+
+def _forms(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Return held-out losses of the default with an intercept and in natural units."""
+    lines = [
+        "| cell | half | best baseline, rows of norm 1 | default on them | with an intercept "
+        "| natural units, declared ranges, with an intercept | not private, rows of norm 1 |",
+        "|---" * 7 + "|",
+    ]
+    for name, held in rows:
+        if "forms" in held:
+            best = min(family["held_out"][0] for family in held["baselines"].values())
+            found = [held["ours"]["default"], *held["forms"].values()]
+            mean = " | ".join(f"{f['held_out'][0]:.4f} ± {f['held_out'][1]:.1g}" for f in found)
+            lines.append(
+                f"| {name} | {held['half']} | {best:.4f} | {mean} "
+                f"| {held['optimum']['held_out']:.4f} |"
+            )
     return lines
 
 
@@ -371,10 +361,18 @@ def main() -> None:
     parser.add_argument("--deltas")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--full", action="store_true", help="all rows, up to 50,000")
-    parser.add_argument("--natural", action="store_true", help="also in natural units")
+    parser.add_argument(
+        "--natural", action="store_true", help="also with an intercept, in both forms"
+    )
     parser.add_argument("--oracle", action="store_true", help="also the best guess of the norm")
     parser.add_argument("--again", action="store_true", help="fit ours again")
     parser.add_argument("--label", help="name of the rule in the results")
+    parser.add_argument(
+        "--constant",
+        action="append",
+        default=[],
+        help="NAME=VALUE of a tuned number",
+    )
     parser.add_argument("--data")
     arguments = parser.parse_args()
     {"run": run, "table": table}[arguments.what](arguments)

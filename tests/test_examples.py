@@ -1,8 +1,11 @@
 """Everything the README, the docs and the examples show is run here."""
 
+import os
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -94,11 +97,24 @@ def test_example_runs_and_shows_its_guarantee(example, shows, capsys):
     assert all(re.search(pattern, out) for pattern in shows)
 
 
+@pytest.mark.skipif(
+    "DISCREET_CLUSTER" not in os.environ,
+    reason="Spark starts slowly and needs Java; set DISCREET_CLUSTER=1",
+)
+def test_the_example_of_spark_runs_and_shows_its_guarantee():
+    pytest.importorskip("pyspark", reason="Spark is not installed")
+    command = [sys.executable, "-W", "ignore", str(ROOT / "examples" / "spark_ridge.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert "coefficients [" in done.stdout, done.stderr
+    assert "epsilon = 1, delta = 1e-06 per row" in done.stdout
+
+
 def test_every_example_is_tested():
     assert {p.name for p in (ROOT / "examples").glob("*.py")} == {
         "local.py",
         "logistic.py",
         "ridge.py",
         "search.py",
+        "spark_ridge.py",
         "unknown_ranges.py",
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from fractions import Fraction
@@ -261,10 +260,10 @@ def test_no_flag_lets_a_compiler_assume_numbers_or_approximate() -> None:
     ):
         slope, _ = Logistic().scalar_slope()
         run = compiled._compiled(slope, margins, together, add)
-        parts = inspect.getclosurevars(run.py_func).nonlocals
-        for strict in (run, parts["slope_of"]):
+        parts = run.py_func.__globals__
+        for strict in (run, parts["_slope_of"]):
             assert strict.targetoptions["fastmath"] is False
             assert strict.targetoptions["error_model"] == "numpy"
         # Sums of any order and fused products are within the bound on rounding.
-        for loose in (parts["margins_of"], parts["combine"]):
+        for loose in (parts["_margins_of"], parts["_combine_rows"]):
             assert set(loose.targetoptions["fastmath"]) <= {"reassoc", "contract", "nsz"}

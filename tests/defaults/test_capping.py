@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from discreet import Bounds, Budget, PrivateLogisticRegression
+from discreet.accounting.utility import mean_squared_noise
 from discreet.algorithms import ObjectivePerturbation
 from discreet.algorithms.perturbation import ObjectivePerturbationPlan
-from discreet.defaults import recommend
+from discreet.defaults import Asked, recommend
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
-from discreet.defaults.rules import CappedPerturbation
+from discreet.defaults.early_stopping import reach
+from discreet.defaults.rules import PurePerturbation
 from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.problem import Problem, rows_against_noise
 from discreet.sets import L2Ball
-from discreet.tuned.defaults import CLIP_SCARCE, NOISE_SAVED, REGIONS
+from discreet.tuned.defaults import CLIP_SCARCE, REGIONS
 
 BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 
@@ -34,11 +37,11 @@ def clip(n_rows: int, budget: Budget) -> float:
     return task.loss.clip
 
 
-def capped_objective(task: Problem, budget: Budget) -> ObjectivePerturbationPlan | None:
+def capped_objective(task: Problem, budget: Budget) -> ObjectivePerturbationPlan:
     case = Case(task, budget)
-    assert CappedPerturbation().applies(case)
-    plan = CappedPerturbation().plan(case)
-    assert plan is None or isinstance(plan, ObjectivePerturbationPlan)
+    assert PurePerturbation().applies(case)
+    plan = PurePerturbation().plan(case)
+    assert isinstance(plan, ObjectivePerturbationPlan)
     return plan
 
 
@@ -68,7 +71,6 @@ def test_a_secret_size_caps_nothing() -> None:
 def test_a_cap_for_each_row_costs_what_one_cap_for_all_does(neighbours: str) -> None:
     task = problem(4000, n_features=60, neighbours=neighbours)
     plan = capped_objective(task, Budget(1.0))
-    assert plan is not None
     assert isinstance(plan.problem.loss, CalibratedLogistic)
     # One cap for all rows has slopes up to it and curvature up to one less it.
     terms, cap = plan.problem.terms, plan.problem.loss.clip
@@ -77,12 +79,28 @@ def test_a_cap_for_each_row_costs_what_one_cap_for_all_does(neighbours: str) -> 
     assert terms.smoothness >= 1.0 - cap
 
 
-def test_where_no_noise_is_saved_nothing_is_capped() -> None:
-    assert capped_objective(problem(1000, n_features=2), Budget(1.0)) is None
+def test_without_a_delta_capping_saves_noise_and_adds_no_curvature() -> None:
     task = problem(4000, n_features=60)
     plan = capped_objective(task, Budget(1.0))
-    assert plan is not None
-    assert plan.scale <= NOISE_SAVED * ObjectivePerturbation().plan(task, Budget(1.0)).scale
+    assert plan.problem.terms.smoothness == pytest.approx(task.terms.smoothness, rel=1e-5)
+    assert plan.scale < 0.85 * ObjectivePerturbation().plan(task, Budget(1.0)).scale
+
+
+def test_without_a_delta_the_ridge_is_for_weights_within_reach() -> None:
+    for rows in (500, 4000):
+        task = problem(rows, n_features=60)
+        plan = capped_objective(task, Budget(1.0))
+        norm = reach(task, rows_against_noise(task, Budget(1.0)))
+        noise = math.sqrt(mean_squared_noise("gamma", plan.scale, 60))
+        assert plan.strength == pytest.approx(noise / norm, rel=0.2)
+
+
+def test_a_stated_guess_of_the_norm_sets_the_ridge_without_a_delta() -> None:
+    task, budget = problem(4000, n_features=60), Budget(1.0)
+    short, long = (
+        recommend(task, budget, Asked(norm_guess=norm)).facts()["strength"] for norm in (1.0, 100.0)
+    )
+    assert long < capped_objective(task, budget).strength < short
 
 
 def test_only_a_model_with_auto_and_next_to_no_penalty_is_capped() -> None:

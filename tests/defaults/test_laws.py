@@ -74,8 +74,10 @@ def test_stating_what_a_default_resolves_to_changes_nothing(
     if (strength := facts["strength"]) > 0 and name != "PrivateElasticNet":
         stated = {"C": 1.0 / strength} if name in CLASSES else {"alpha": strength}
         two_runs = facts["algorithm"] == "recentred-perturbation"
+        # With next to no rows the ridge outweighs the noise, and to state it is to ask for it.
+        drowned = name in CLASSES and budget[1] == 0.0 and size < 100
         # That ridge is about the first weights; C asks for one about zero.
-        if not two_runs:
+        if not two_runs and not drowned:
             assert_same(plan, planned(name, budget, size, **stated), 1e-9)
     if name in ("PrivateRidge", "PrivateElasticNet"):
         clip = plan.problem.loss.clip / plan.problem.row_norm

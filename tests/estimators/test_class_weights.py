@@ -82,7 +82,7 @@ def test_no_weighted_row_is_steeper_or_more_curved_than_the_plan_counts_on():
     problem = model._posed(2, N)[0]
     model.classes_ = np.array(["no", "yes"])
     index = (Y == "yes").astype(np.int64)
-    far = ArraySource(5 * X, index, model._row_weights(index))
+    far = ArraySource(5 * X, index, model._weigh()(index))
     rows = problem.bounding.apply(far)
     assert rows.weight.max() == 1.0
     assert set(np.round(rows.weight, 6)) == {0.04, 1.0}

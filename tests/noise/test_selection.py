@@ -13,6 +13,8 @@ from scipy import stats
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.noise import Seeded, exponential_mechanism, permute_and_flip, selection, signs, top
 from discreet.noise.coins import below_exp
+from discreet.noise.prefix import strategy_from_dict
+from discreet.noise.randomness import integers
 from discreet.noise.selection import propose, whole_weights
 
 SCORES = np.array([0.0, 1.0, 2.5, -1.0])
@@ -228,3 +230,52 @@ def test_errors_of_draws_cover_the_unknown_bits_and_are_small(law: str) -> None:
         for word, value, error in zip(words, values, errors, strict=True):
             for end in (int(word), int(word) + 1):
                 assert abs(exact(mpf(end) / 2**64) - float(value)) <= float(error)
+
+
+def test_a_uniform_next_to_1_is_known_to_lose_without_further_bits() -> None:
+    class Spent:
+        def words(self, count: int) -> np.ndarray:
+            raise AssertionError("no further bits are needed")
+
+    for name in ("gumbel", "exponential"):
+        exact = selection._NOISES[name][1]
+        found = selection._choose_exactly(np.zeros(2), [2**64 - 1, 2**63], 1, exact, Spent())
+        assert found.tolist() == [1]
+
+
+def test_proposal_and_exact_chance_together_are_the_wanted_weight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, seen = np.array([0.0, -0.3, -2.7, -19.1]), {}
+    proposed: list[tuple[int, int]] = []
+    draw = selection.propose
+
+    def noted(*given: object) -> tuple[int, int, int]:
+        j, weight, of = draw(*given)  # type: ignore[arg-type]
+        proposed.append((j, weight))
+        return j, weight, of
+
+    def coin(near: float, error: float, exact: object, random: object) -> bool:
+        with mp.workprec(200):
+            j, weight = proposed[-1]
+            exponent = exact()  # type: ignore[operator]
+            # The coin is told how far float64 is off, and no chance is above one.
+            assert abs(exponent - mpf(near)) <= error
+            assert exponent <= 0
+            seen[j] = mp.log(weight) + exponent - mpf(float(x[j]))
+        return True
+
+    monkeypatch.setattr(selection, "propose", noted)
+    monkeypatch.setattr(selection, "below_exp", coin)
+    random = Seeded(5)
+    for _ in range(200):
+        exponential_mechanism(x, random)
+    assert {0, 1, 2} <= set(seen)
+    assert max(seen.values()) - min(seen.values()) < mpf(2) ** -150
+
+
+def test_a_saved_strategy_of_unknown_kind_and_too_large_integers_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="must be one of"):
+        strategy_from_dict({"strategy": "Forest", "horizon": 8})
+    with pytest.raises(InvalidParameter, match="at most 2"):
+        integers(2**62 + 1, 1, Seeded(0))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.cli.files import add_force, check_outputs, tell
+from discreet.cli.shared.files import add_force, check_outputs, tell
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 

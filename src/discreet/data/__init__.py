@@ -1,7 +1,8 @@
 """Rows in, bounded blocks out."""
 
 from discreet.data.blocks import block_rows, gamma
-from discreet.data.bounding import Bounding, within
+from discreet.data.bounding import Bounding
+from discreet.data.feature_ranges import within
 from discreet.data.grouping import GROUP_RULES, Grouping, belonging, capped_source
 from discreet.data.parts_read import Progress, StreamSource, watching
 from discreet.data.rounding_errors import certificate_error, prox_error

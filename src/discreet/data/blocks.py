@@ -10,6 +10,7 @@ change a result.
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -75,6 +76,9 @@ def slices(n_rows: int, size: int) -> list[slice]:
     return [slice(a, min(a + size, n_rows)) for a in range(0, n_rows, size)]
 
 
+_inside = threading.local()
+
+
 def cut(shard: slice, size: int) -> list[slice]:
     """Return consecutive slices of ``size`` rows that cover a shard.
 
@@ -126,10 +130,19 @@ def in_order(function: Callable[[T], R], jobs: Iterable[T]) -> Iterator[R]:
     [0, 1, 4, 9]
     """
 
+    if getattr(_inside, "job", False):
+        # This is part of a job already: threads and their limits are taken care of.
+        yield from map(function, jobs)
+        return
+
     def quiet(job: T) -> R:
         # privacy: a warning of numpy would tell of the rows.
         with np.errstate(all="ignore"):
-            return function(job)
+            _inside.job = True
+            try:
+                return function(job)
+            finally:
+                _inside.job = False
 
     rest = iter(jobs)
     head = deque(islice(rest, 4))

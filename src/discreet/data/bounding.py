@@ -19,8 +19,17 @@ import scipy.sparse as sp
 from discreet.bounds import Array, Bounds, unit_roundoff
 from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
+from discreet.data.feature_ranges import keeps_zeros, scaling, together
+from discreet.data.fused import Loop, loop_for
 from discreet.data.labels import Labels, Mask
-from discreet.data.norms import finite_rows, outwards, shorten, shorten_sparse
+from discreet.data.norms import (
+    finite_rows,
+    norms_of,
+    outwards,
+    shorten,
+    shorten_sparse,
+    stored_limit,
+)
 from discreet.data.parts_read import Watch
 from discreet.data.reread import LARGE, Reread
 from discreet.data.rows import Rows
@@ -145,7 +154,7 @@ class Bounding:
     def _ranges(self) -> tuple[Array, Array, Array, Array] | None:
         declared = self.bounds.centred
         centred = self.intercept > 0 if declared is None else declared
-        return _scaling(self.bounds, self.n_features, centred=centred)
+        return scaling(self.bounds, self.n_features, centred=centred)
 
     def coefficients(self, weights: Array) -> tuple[Array, Any]:
         """Return coefficients and intercept in the user's units.
@@ -222,13 +231,14 @@ class Bounding:
         y, weight, norms = room.empty((n_rows, *form)), room.empty(n_rows), room.empty(n_rows)
         resident = Resident(X, y, weight, norms)
 
+        loop = loop_for(n_rows, self.n_features)
+
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job
             s = slice(start, start + raw.X.shape[0])
-            here = storage is WIDE and s.stop <= len(X)
-            block = X[s] if here else np.empty((len(raw.X), self.dimension))
-            block[:, : self.n_features] = raw.X
-            labels, weight[s], norms[s] = self._bound(block, raw, storage)
+            here = s.stop <= len(X)
+            block = X[s] if here else np.empty((len(raw.X), self.dimension), storage.dtype)
+            labels, weight[s], norms[s] = self._bound(block, raw, storage, loop)
             y[s] = self.loss.attach(labels, norms[s])
             if not here:
                 X[s] = block[: len(X[s])]
@@ -254,45 +264,84 @@ class Bounding:
             given, self._bound_features, self.dimension, limit=limit, constant=self.intercept
         )
 
-    def _bound(self, out: Array, raw: RawBlock, storage: Storage) -> tuple[Array, Array, Array]:
-        """Bound a dense block in place and return its labels, weights and norms."""
-        body = out[:, : self.n_features]
-        blank = ~finite_rows(body)
-        y, ok = self._labels.encode(raw.y, len(body))
-        weight, heavy = self._weights(raw.weight, len(body))
+    def _bound(
+        self, out: Any, raw: RawBlock, storage: Storage, loop: Loop | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Write a bounded dense block into ``out`` and return its labels, weights and norms."""
+        y, ok = self._labels.encode(raw.y, len(out))
+        weight, heavy = self._weights(raw.weight, len(out))
         # privacy: a row that cannot be read contributes nothing at all.
-        blank |= ~ok | ~heavy
-        norms = self._bound_features(out, blank, storage)
+        blank = ~(ok & heavy)
+        norms, constant = None, storage.below(self.intercept) if self.intercept else 0.0
+        if loop is not None:
+            limit = stored_limit(storage.shrink * self._limit, self.n_features)
+            norms = loop(raw.X, out, blank, self._ranges, limit, storage.tiny, constant)
+        if norms is None:
+            norms = self._bound_in_numpy(out, raw, blank, storage)
+        elif self.intercept:
+            norms = np.hypot(norms, out[:, -1])
         weight[blank] = 0.0
         return y, weight, norms * outwards(self.dimension) * storage.growth
 
-    def _bound_features(self, out: Array, blank: Mask, storage: Storage = WIDE) -> Array:
+    def _bound_in_numpy(self, out: Any, raw: RawBlock, blank: Mask, storage: Storage) -> Array:
+        """Write bounded rows into ``out``, add to the blank ones, and return norms."""
+        block = out if storage is WIDE else np.empty(out.shape)
+        body = block[:, : self.n_features]
+        body[:] = raw.X
+        norms = norms_of(body)
+        blank |= ~finite_rows(body, norms)
+        norms[blank] = 0.0
+        known = norms if self._ranges is None else None
+        found = self._bound_features(block, blank, storage, known)
+        if block is not out:
+            out[:] = block
+        return found
+
+    def _bound_features(
+        self, out: Array, blank: Mask, storage: Storage = WIDE, norms: Array | None = None
+    ) -> Array:
         """Bound the features of a dense block in place and return the norms of its rows.
 
-        All rows but the blank ones must be finite.
+        All rows but the blank ones must be finite. ``norms`` are those of the rows as they
+        are, if they are known and there are no ranges.
         """
         body = out[:, : self.n_features]
-        body[blank] = 0.0
+        # In one piece, because numpy is slow on many short ones.
+        flat = np.ascontiguousarray(body)
+        flat[blank] = 0.0
         if self._ranges is not None:
-            low, high, centre, half = self._ranges
-            np.clip(body, low, high, out=body)
-            if centre.any():
-                body -= centre
-            body /= half
-            if centre.any():
-                # privacy: far from zero the centre of a narrow range rounds, and entries may
-                # exceed 1. Without a centre they cannot: the half width is the larger end.
-                np.clip(body, -1.0, 1.0, out=body)
-            body[blank] = 0.0
-        norms = shorten(body, storage.shrink * self._limit, storage.tiny)
+            for part, (low, high, centre, half) in together(flat, self._ranges):
+                np.clip(part, low, high, out=part)
+                if np.any(centre):
+                    part -= centre
+                if np.any(half != 1.0):
+                    part /= half
+                if self._beyond:
+                    np.clip(part, -1.0, 1.0, out=part)
+            flat[blank] = 0.0
+        norms = shorten(flat, storage.shrink * self._limit, storage.tiny, norms)
+        if flat is not body:
+            body[:] = flat
         if self.intercept:
             out[:, -1] = np.where(blank, 0.0, storage.below(self.intercept))
             norms = np.hypot(norms, out[:, -1])
         return norms
 
+    @cached_property
+    def _beyond(self) -> bool:
+        """Whether the ends of a range may come out beyond 1 in size."""
+        if self._ranges is None:
+            return False
+        low, high, centre, half = self._ranges
+        # privacy: far from zero the centre of a narrow range rounds. Differences and quotients
+        # round monotonically, so no entry comes out beyond what the ends of its range do.
+        ends = np.abs((np.array([low, high]) - centre) / half)
+        return not bool((ends <= 1.0).all())
+
     def _weights(self, weight: Any | None, n_rows: int) -> tuple[Array, Mask]:
         if weight is None:
-            weight = np.ones(n_rows)
+            # privacy: constants are scaled by the largest weight, which is enforced here too.
+            return np.full(n_rows, min(1.0, self.bounds.weight)), np.ones(n_rows, np.bool_)
         try:
             given = np.asarray(weight).astype(np.float64).reshape(n_rows)
         except (TypeError, ValueError):
@@ -304,7 +353,7 @@ class Bounding:
         return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
 
     def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
-        if not _keeps_zeros(self._ranges):
+        if not keeps_zeros(self._ranges):
             raise Incompatible(
                 "Sparse rows need feature ranges that keep 0 at 0. Declare ranges that contain 0, "
                 "with Bounds(centred=False) if there is an intercept, or pass dense rows."
@@ -341,71 +390,6 @@ class Bounding:
         weight[blank] = 0.0
         bounds = norms * outwards(self.dimension) * storage.growth
         return X.astype(storage.dtype, copy=False), y, weight, bounds
-
-
-def within(bounds: Bounds, X: Any) -> Any:
-    """Return rows as a model was fitted to them, in the user's units.
-
-    Values are clipped to their ranges and rows scaled down to the row norm, as by a
-    :class:`Bounding` with those bounds; ``bounds.centred`` says whether it centred ranges.
-    Sparse rows stay sparse if 0 stays 0.
-
-    Examples
-    --------
-    >>> within(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]))
-    array([[120.,  35.]])
-    >>> within(Bounds(row_norm=1.0), np.array([[3.0, 4.0]])).round(6)
-    array([[0.6, 0.8]])
-    """
-    limit = bounds.row_norm
-    scaling = _scaling(bounds, X.shape[1], centred=bool(bounds.centred))
-    if sp.issparse(X) and not _keeps_zeros(scaling, shortened=limit is not None):
-        X = X.toarray()
-    if sp.issparse(X):
-        X = sp.csr_array(X, dtype=np.float64, copy=True)
-        X.sum_duplicates()
-        rows, half = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), np.ones(1)
-        if scaling is not None:
-            low, high, _, half = (values[X.indices] for values in scaling)
-            X.data = np.clip(X.data, low, high)
-        if limit is not None:
-            X.data = X.data / half
-            shorten_sparse(X.data, rows, X.shape, limit)
-            X.data = X.data * half
-        return X
-    if scaling is None:
-        X = np.array(X, dtype=np.float64)
-        assert limit is not None
-        shorten(X, limit)
-        return X
-    low, high, centre, half = scaling
-    X = np.clip(X, low, high, dtype=np.float64)
-    if limit is not None:
-        X = (X - centre) / half
-        shorten(X, limit)
-        X = X * half + centre
-    return X
-
-
-def _scaling(
-    bounds: Bounds, n_features: int, *, centred: bool
-) -> tuple[Array, Array, Array, Array] | None:
-    """Return low, high, centre and half width of every feature, if there are ranges."""
-    ranges = bounds.ranges(n_features)
-    if ranges is None:
-        return None
-    low, high = np.array(ranges).T
-    centre = 0.5 * low + 0.5 * high if centred else np.zeros(n_features)
-    half = np.where(centre != 0.0, 0.5 * high - 0.5 * low, np.maximum(abs(low), abs(high)))
-    return low, high, centre, half
-
-
-def _keeps_zeros(scaling: tuple[Array, ...] | None, *, shortened: bool = True) -> bool:
-    """Return whether 0 stays 0 when it is clipped and, if rows are shortened, centred."""
-    if scaling is None:
-        return True
-    low, high, centre, _ = scaling
-    return bool(((low <= 0.0) & (high >= 0.0)).all()) and not (shortened and centre.any())
 
 
 def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:

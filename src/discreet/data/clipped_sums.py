@@ -48,7 +48,12 @@ from discreet.data.storage import NARROW, NARROW_RANGE, in_range
 from discreet.losses import Loss
 
 PATIENCE = 2**32
-"""Values read before a kernel is compiled, about as long as compiling takes."""
+"""Values read before a kernel is loaded or compiled. On few columns it saves little."""
+
+EAGER = 2**30
+"""The same for rows of at least ``BROAD`` numbers, where a kernel takes half the time."""
+
+BROAD = 64
 
 MOST_CAP = 2.0**1000
 """Larger caps cut nothing, and twice as much would be infinite."""
@@ -186,8 +191,9 @@ class ClippedSums:
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
-        self._patience = PATIENCE if work is None and not shifting else math.inf
-        if work is not None and work >= PATIENCE:
+        patience = min(EAGER, PATIENCE) if rows.dimension >= BROAD else PATIENCE
+        self._patience = patience if work is None and not shifting else math.inf
+        if work is not None and work >= patience:
             self._kernel = kernel_for(loss, rows.X, shifting=shifting)
         self._resources = ExitStack()
         self._pool: ThreadPoolExecutor | None = None

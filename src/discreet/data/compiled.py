@@ -4,8 +4,8 @@ A kernel reads each row once: a few rows at a time it takes margins, slopes,
 clips them and adds the rows up, while these are in the nearest cache and the next
 ones are on their way to it. Slopes and sums are float64; with weights in float32
 margins are float32, and so are sums of four rows where positions are kept (as in
-:mod:`discreet.data.narrow`). Kernels are compiled in memory, once per loss and
-process; nothing is written to disk.
+:mod:`discreet.data.narrow`). Kernels are compiled once per loss and kept on disk
+(:mod:`discreet.data.kernel_cache`).
 
 Rounding is bounded as :func:`discreet.data.clipped_sums.sum_rounding` says: a
 block of rows is summed row by row, four at a time. Slopes are computed
@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.bounds import Array
+from discreet.data.kernel_cache import kept
 from discreet.losses import Loss
 from discreet.losses.scalar import ScalarSlope, exp
 
@@ -138,46 +139,61 @@ def _compiled(slope: ScalarSlope, margins: Any, together: int, add: Any) -> Any:
     margins_of = njit(fastmath=_REORDER)(margins)
     combine, foresee = njit(fastmath=_FUSE)(add), _foreseeing()
 
-    @njit(nogil=True, fastmath=False, error_model="numpy")
-    def run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
-        X, y, weight, caps = rows
-        tile, weighted, count = how
-        total, short = np.zeros(w.shape[0]), 0
-        at, c, label, cap = np.empty(tile, np.int64), np.empty(tile), np.empty(tile), np.empty(tile)
-        for row in range(start, stop, tile):
-            n = min(tile, stop - row)
-            for i in range(n):
-                if index is None:
-                    at[i] = row + i
-                else:
-                    at[i] = index[row + i]
-                label[i], cap[i] = y[at[i]], caps[at[i]]
-            at[n:] = at[n - 1]
-            # Half of the next rows is asked for here and half below, in the order of memory, so
-            # that it never rests.
-            for i in range(0, n, together):
-                foresee(X, index, row + tile, stop, i, together)
-                margins_of(X, at, i, w, c)
-            for i in range(n):
-                c[i] = slope_of(c[i], label[i], *slopes)
-            if weighted:
-                for i in range(n):
-                    c[i] *= weight[at[i]]
-            if count:
-                for i in range(n):
-                    short += weight[at[i]] > 0.0 and -cap[i] <= c[i] <= cap[i]
-            for i in range(n):
-                # privacy: written so that a slope that is not a number ends at the cap too.
-                low = c[i] if c[i] < cap[i] else cap[i]
-                c[i] = low if low > -cap[i] else -cap[i]
-            # What is left of the last four adds nothing.
-            c[n:] = 0.0
-            for i in range(0, n, 4):
-                foresee(X, index, row + tile, stop, n + i, 4)
-                combine(X, at, c, i, total)
-        return total, short
+    return kept(
+        _run,
+        _together=together,
+        _slope_of=slope_of,
+        _margins_of=margins_of,
+        _combine_rows=combine,
+        _foresee=foresee,
+    )
 
-    return run
+
+# What the sum is made of; kept() puts compiled functions in their place.
+_together = 1
+_slope_of: Any = None
+_margins_of: Any = None
+_combine_rows: Any = None
+_foresee: Any = None
+
+
+def _run(rows: Any, index: Any, how: Any, slopes: Any, w: Any, start: int, stop: int) -> Any:
+    X, y, weight, caps = rows
+    tile, weighted, count = how
+    total, short = np.zeros(w.shape[0]), 0
+    at, c, label, cap = np.empty(tile, np.int64), np.empty(tile), np.empty(tile), np.empty(tile)
+    for row in range(start, stop, tile):
+        n = min(tile, stop - row)
+        for i in range(n):
+            if index is None:
+                at[i] = row + i
+            else:
+                at[i] = index[row + i]
+            label[i], cap[i] = y[at[i]], caps[at[i]]
+        at[n:] = at[n - 1]
+        # Half of the next rows is asked for here and half below, in the order of memory, so
+        # that it never rests.
+        for i in range(0, n, _together):
+            _foresee(X, index, row + tile, stop, i, _together)
+            _margins_of(X, at, i, w, c)
+        for i in range(n):
+            c[i] = _slope_of(c[i], label[i], *slopes)
+        if weighted:
+            for i in range(n):
+                c[i] *= weight[at[i]]
+        if count:
+            for i in range(n):
+                short += weight[at[i]] > 0.0 and -cap[i] <= c[i] <= cap[i]
+        for i in range(n):
+            # privacy: written so that a slope that is not a number ends at the cap too.
+            low = c[i] if c[i] < cap[i] else cap[i]
+            c[i] = low if low > -cap[i] else -cap[i]
+        # What is left of the last four adds nothing.
+        c[n:] = 0.0
+        for i in range(0, n, 4):
+            _foresee(X, index, row + tile, stop, n + i, 4)
+            _combine_rows(X, at, c, i, total)
+    return total, short
 
 
 @cache

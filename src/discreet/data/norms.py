@@ -20,7 +20,12 @@ def outwards(terms: int) -> float:
     return 1.0 + (terms + 8) * unit_roundoff()
 
 
-def _target(limit: float, terms: int) -> float:
+def stored_limit(limit: float, terms: int) -> float:
+    """Return the computed norm to which longer rows are scaled down.
+
+    >>> 0.999 < stored_limit(1.0, 10) < 1.0
+    True
+    """
     # privacy: the margin exceeds every rounding error of the norm and of the scaling, so the
     # stored row has at most norm ``limit`` in real arithmetic.
     return limit * (1.0 - 4.0 * (terms + 4) * unit_roundoff())
@@ -51,30 +56,32 @@ def norms_of(rows: Array) -> Array:
         return np.asarray(np.sqrt(products(rows, rows)))
 
 
-def finite_rows(rows: Array) -> npt.NDArray[np.bool_]:
-    """Return which rows hold finite values only.
+def finite_rows(rows: Array, norms: Array | None = None) -> npt.NDArray[np.bool_]:
+    """Return which rows hold finite values only; their norms help if they are known.
 
     >>> finite_rows(np.array([[1.0], [np.nan], [1e300]]))
     array([ True, False,  True])
     """
-    finite = np.isfinite(norms_of(rows))
+    finite = np.isfinite(norms_of(rows) if norms is None else norms)
     odd = np.flatnonzero(~finite)
     # An overflow is no reason to refuse a row: look at its values.
     finite[odd] = np.isfinite(rows[odd]).all(axis=1)
     return finite
 
 
-def shorten(rows: Array, limit: float, tiny: float = TINY) -> Array:
+def shorten(rows: Array, limit: float, tiny: float = TINY, norms: Array | None = None) -> Array:
     """Scale finite rows down to norm ``limit`` in place and return their norms.
 
-    Rows shorter than ``tiny`` become zero.
+    Rows shorter than ``tiny`` become zero. Norms that :func:`norms_of` found before may be
+    passed, and are overwritten.
 
     >>> rows = np.array([[3e300, 4e300], [0.3, 0.4]])
     >>> shorten(rows, 1.0).round(6), rows.round(6)
     (array([1. , 0.5]), array([[0.6, 0.8],
            [0.3, 0.4]]))
     """
-    target, norms = _target(limit, rows.shape[1]), norms_of(rows)
+    target = stored_limit(limit, rows.shape[1])
+    norms = norms_of(rows) if norms is None else norms
     long = ~(norms <= target)
     if long.any():
         huge = np.flatnonzero(~np.isfinite(norms))
@@ -98,7 +105,7 @@ def scales(rows: Array, limit: float, tiny: float = TINY) -> Array:
     >>> scales(np.array([[3.0, 4.0], [0.3, 0.4], [1e300, 0.0]]), 1.0).round(6)
     array([0.2, 1. , 0. ])
     """
-    target, norms = _target(limit, rows.shape[1]), norms_of(rows)
+    target, norms = stored_limit(limit, rows.shape[1]), norms_of(rows)
     plain = np.isfinite(norms) & (norms >= tiny)
     long = plain & (norms > target)
     return np.asarray(np.divide(target, norms, out=plain.astype(np.float64), where=long))
@@ -118,7 +125,7 @@ def shorten_sparse(
     (array([1. , 0.5]), array([0.6, 0.8, 0.5]))
     """
     n_rows, terms = shape
-    target = _target(limit, terms)
+    target = stored_limit(limit, terms)
     peak = np.zeros(n_rows)
     np.maximum.at(peak, rows, np.abs(data))
     _, exponent = np.frexp(peak)

@@ -47,7 +47,7 @@ class Spread(Rows):
         self._block = block_rows(dimension)
 
     @property
-    def X(self) -> Any:  # type: ignore[override]
+    def X(self) -> Any:
         """Refused: nothing that needs all rows in one place may come here."""
         raise Incompatible(
             "These rows are on the workers of a cluster, and this algorithm needs them in one "
@@ -64,7 +64,7 @@ class Spread(Rows):
 
     @property
     def longest(self) -> float:
-        return max(one[1] for one in self.crew.facts)
+        return float(max(one[1] for one in self.crew.facts))
 
     @cached_property
     def y(self) -> Array:  # type: ignore[override]
@@ -111,8 +111,10 @@ class Spread(Rows):
 
 def _stacked(parts: list[Rows], shard: int) -> Rows:
     """Return rows under each other."""
-    columns = [[one.X, one.y, one.weight, one.norms] for one in parts]
-    return Rows(*(np.concatenate(v) for v in zip(*columns, strict=True)), shard=shard)
+    y, weight, norms = (
+        np.concatenate([getattr(one, name) for one in parts]) for name in ("y", "weight", "norms")
+    )
+    return Rows(np.concatenate([one.X for one in parts]), y, weight, norms, shard=shard)
 
 
 class SpreadSums(ClippedSums):

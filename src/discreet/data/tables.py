@@ -229,7 +229,7 @@ def _of_dask_array(X: Any, y: Any) -> Tables:
             yield _columns(X.blocks[k].compute(), label, names, list(columns))
 
     def parts(columns: Sequence[str]) -> list[Any]:
-        from dask import delayed  # there is one, or there were no array of its
+        from dask.delayed import delayed  # there is one, or there were no array of its
 
         labels = [None] * len(X.chunks[0]) if y is None else y.to_delayed().ravel()
         both = zip(X.to_delayed().ravel(), labels, strict=True)

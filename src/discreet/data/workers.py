@@ -10,14 +10,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
-import discreet
 from discreet.data.blocks import at_most, block_rows
 from discreet.data.clipped_sums import PATIENCE, ClippedSums
 from discreet.data.rows import Rows
@@ -120,7 +119,7 @@ def digest_of(rows: Rows) -> bytes:
     found = blake2b(digest_size=32)
     for values in (rows.X, rows.y, rows.weight, rows.norms):
         found.update(repr((values.shape, values.dtype.str)).encode())
-        found.update(memoryview(np.ascontiguousarray(values)).cast("B"))
+        found.update(np.ascontiguousarray(values).view(np.uint8).data)
         rows.resident.touched(values.nbytes)
     return found.digest()
 
@@ -130,7 +129,8 @@ def machine() -> str:
     """Return what decides how numbers round here: versions, and kernels of products."""
     kernels = sorted({f"{i['internal_api']} {i['version']} {i.get('architecture')}"
                       for i in threadpool_info() if i["user_api"] == "blas"})  # fmt: skip
-    versions = discreet.__version__, np.__version__, sys.version_info[:2], sys.byteorder
+    own: Any = sys.modules["discreet"]
+    versions = own.__version__, np.__version__, sys.version_info[:2], sys.byteorder
     return repr((versions, kernels))
 
 
@@ -255,7 +255,7 @@ def answer(held: Sequence[Held | Refused], method: str, each: Sequence[tuple[Any
     for one, asked in zip(held, each, strict=True):
         if isinstance(one, Refused):
             return _own().address, [one]
-        told = _guarded(lambda one=one, asked=asked: getattr(one, method)(*asked), one.memory)
+        told = _guarded(partial(getattr(one, method), *asked), one.memory)
         if isinstance(told, Refused):
             return _own().address, [told]
         found.append(Told(one.digest, machine(), told))

@@ -15,10 +15,9 @@ from discreet.losses import CalibratedLogistic
 from discreet.problem import Problem
 from discreet.tuned.defaults import (
     CLIP_MANY,
+    CLIP_PERTURBED,
     CLIP_ROWS,
-    CLIP_ROWS_PERTURBED,
     CLIP_SCARCE,
-    CLIP_SCARCE_PERTURBED,
 )
 
 
@@ -35,7 +34,8 @@ def capped(case: Case, *, perturbed: bool = False) -> Problem:
     case
         Public facts.
     perturbed
-        Whether it is for objective perturbation, which needs a larger clip.
+        Whether it is for objective perturbation, which pays for the curvature of one record:
+        a smaller clip would leave more of it than the logistic loss has.
 
     Examples
     --------
@@ -49,8 +49,7 @@ def capped(case: Case, *, perturbed: bool = False) -> Problem:
     >>> clip(1000), clip(100_000), clip(300_000)
     (0.251, 0.374, 0.622)
     """
-    least, rows, power = CLIP_SCARCE, CLIP_ROWS, 1
+    part = CLIP_SCARCE + (CLIP_MANY - CLIP_SCARCE) * min(1.0, case.rows_per_noise / CLIP_ROWS)
     if perturbed:
-        least, rows, power = CLIP_SCARCE_PERTURBED, CLIP_ROWS_PERTURBED, 2
-    part = least + (CLIP_MANY - least) * min(1.0, case.rows_per_noise / rows) ** power
+        part = CLIP_PERTURBED
     return replace(case.problem, loss=CalibratedLogistic(clip=part * case.problem.row_norm))

@@ -15,7 +15,10 @@ norm that the user states takes its place.
 Steps are as many as it takes to be stable with ``MOMENTUM`` at most, and at least
 ``STEPS``, so that the average of the path is one over many windows of momentum.
 Momentum is what these steps need and no more: the less of it, the sooner the
-average forgets each noise.
+average forgets each noise. Where weights are so many that the time is too short to fit
+even a usual direction, nothing is forgotten, and an average would only be behind the
+last iterate. So for logistic regression that one is released, after ``STEPS_SHORT`` steps
+at least.
 
 The length of weights of logistic regression is then fitted once more by a line
 search along their direction (:mod:`discreet.algorithms.gradient.line_search`): where
@@ -50,6 +53,9 @@ from discreet.tuned.defaults import (
     REACH_ROWS,
     REGIONS,
     STEPS,
+    STEPS_SHORT,
+    USUAL,
+    WIDE,
     WORK,
 )
 
@@ -93,7 +99,10 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
             n * 0.25 * norm**2 * min(1.0, 2 * surrogate.terms.lipschitz / problem.terms.lipschitz)
         )
     # Heavy-ball steps are stable up to 2 (1 + m) / (1 - m) over the curvature; half of that.
-    steps = max(STEPS, math.ceil(time * bend * (1.0 - MOMENTUM) / (1.0 + MOMENTUM)))
+    # Of regressions no line search mends the length afterwards, and an average is shorter.
+    short = logit and time * bend < USUAL * p
+    least = STEPS_SHORT if short else STEPS
+    steps = max(least, math.ceil(time * bend * (1.0 - MOMENTUM) / (1.0 + MOMENTUM)))
     swing = max(1.0, time / steps * bend)
     found: dict[str, Any] = {}
     if logit:
@@ -105,7 +114,7 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
         step=time / steps,
         momentum=(swing - 1.0) / (swing + 1.0),
         rule="smooth",
-        output="weighted",
+        output="last" if short else "weighted",
         strength=case.asked.strength or None,
         norm_guess=guess,
         **found,
@@ -119,7 +128,8 @@ def _rate(rows: int, weights: int, steps: int, ratio: float) -> float:
     The variance that a draw adds to a step is that of the noise times the square of ``ratio``
     over rows, steps and the rate, or less.
     """
-    rate = max(WORK / (rows * weights * steps), LEAST_RATE, ratio**2 / (DRAWN * rows * steps))
+    work = rows * min(weights, WIDE) * steps
+    rate = max(WORK / work, LEAST_RATE, ratio**2 / (DRAWN * rows * steps))
     return rate if rate < MOST_RATE else 1.0
 
 

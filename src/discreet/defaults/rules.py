@@ -23,15 +23,14 @@ from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
 from discreet.algorithms.perturbation import ObjectivePerturbationPlan, many_rows
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
-from discreet.defaults.early_stopping import early_stopped
+from discreet.defaults.early_stopping import early_stopped, reach
 from discreet.defaults.rounded_corners import has_corner, rounded_corners
 from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
 from discreet.losses import Logistic
 from discreet.mechanisms.batches import rows_of_a_step
-from discreet.problem import Plan, norm_guess_of
+from discreet.problem import Plan, norm_guess_of, usual_norm
 from discreet.tuned.defaults import (
     LEAST_RATE_SOFTMAX,
-    NOISE_SAVED,
     PULL,
     REGIONS,
     SAMPLED_WEIGHTS,
@@ -126,23 +125,28 @@ class TwoRuns(Rule):
             return None
 
 
-class CappedPerturbation(Rule):
-    """Objective perturbation of capped gradients, for logistic regression without a delta."""
+class PurePerturbation(Rule):
+    """Objective perturbation for logistic regression without a delta.
 
-    regions = REGIONS[:-1]
-    why = "capped gradients need less noise"
+    The ridge is the one for weights as long as early stopping would reach. Gradients are
+    capped as far as the curvature of one record stays the same. With rows in plenty neither is
+    needed: the ridge is the one for weights of the usual norm.
+    """
+
+    why = "a ridge that is about as strong as the noise leaves weak directions alone"
 
     def applies(self, case: Case) -> bool:
         if case.problem.clips_groups:
             return False
         return case.unhindered and case.budget.delta == 0 and case.problem.loss == Logistic()
 
-    def plan(self, case: Case) -> Plan | None:
-        algorithm = ObjectivePerturbation(**case.asked.parameters)
-        plan = case.planned(algorithm, capped(case, perturbed=True))
-        plain = algorithm.plan(case.problem, case.budget)
-        assert isinstance(plan, ObjectivePerturbationPlan)
-        return plan if plan.scale <= NOISE_SAVED * plain.scale else None
+    def plan(self, case: Case) -> Plan:
+        plenty, given = case.region is PLENTY, case.asked.parameters
+        problem = case.problem if plenty else capped(case, perturbed=True)
+        norm = usual_norm(problem) if plenty else reach(problem, case.rows_per_noise)
+        # The ridge is for longer or shorter weights than a guess says, by the rows.
+        longer = ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget) / norm
+        return case.planned(ObjectivePerturbation(**{"norm_guess": norm / longer} | given), problem)
 
 
 class RoundedCorner(Rule):
@@ -275,7 +279,7 @@ RULES: tuple[Rule, ...] = (
     EarlyStopping(),
     ManyRows(),
     TwoRuns(),
-    CappedPerturbation(),
+    PurePerturbation(),
     RoundedCorner(),
     SoftmaxDescent(),
     RegressionDescent(),

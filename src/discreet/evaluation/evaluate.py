@@ -19,7 +19,7 @@ from discreet.estimators.shared.base import warn_of_budget
 from discreet.estimators.shared.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
-from discreet.evaluation.scored_rows import add_up, parts_of, read
+from discreet.evaluation.scored_rows import sums_over_parts
 from discreet.ledger import spending
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import with_randomness
@@ -206,13 +206,14 @@ def run_plan(
     name = type(model).__name__
     with spending(ledger, guarantee, model=name, algorithm="evaluation"):
         total, n_rows = {block.name: np.zeros(block.shape) for block in plan.blocks}, 0
-        for scorer, rows, labels in parts_of(model, X, y):
-            taken = read(scorer, rows, labels, plan)
-            if groups is not None:
-                taken = _drawn(taken, groups, plan, random)
-            n_rows += len(taken[2])
+
+        def counting(taken: Any) -> Any:
+            return taken if groups is None else _drawn(taken, groups, plan, random)
+
+        for some, sums in sums_over_parts(model, X, y, plan, counting):
+            n_rows += some
             # privacy: sums of parts are exact, so they add up to the sum over all rows.
-            for name, value in add_up(scorer, *taken, plan).items():
+            for name, value in sums.items():
                 total[name] += value
         public = None if plan.hides_size else n_rows
         warn_of_budget("evaluate", plan.budget, public)

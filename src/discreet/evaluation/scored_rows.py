@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,21 @@ _UNSCORED = (
 _LENGTHS = "X and y must have one entry per row each, and as many as each other."
 
 
-def parts_of(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield what scores a part of the rows, that part and its labels; one part if in memory."""
+Sums = tuple[int, dict[str, Array]]
+
+
+def sums_over_parts(
+    model: Any, X: Any, y: Any, plan: EvaluationPlan, drawn: Callable[[Any], Any]
+) -> Iterator[Sums]:
+    """Yield numbers of rows and their sums, part by part; one part if rows are in memory.
+
+    Parameters
+    ----------
+    model, X, y, plan
+        What is scored, by what rows, for what.
+    drawn
+        Takes rows that were read, and leaves out those that do not count.
+    """
     own = isinstance(model, Tabular)
     found = streamed(
         X,
@@ -44,13 +58,26 @@ def parts_of(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, Any, Any]]:
         blank=True,
     )
     if found is None:
-        yield model, X, y
+        rows, labels, good = drawn(read(model, X, y, plan))
+        yield len(good), add_up(model, rows, labels, good, plan)
         return
     if found.target is None:
         raise InvalidData("y must be the name of the labels' column.")
-    scorer = _bare(model)
-    for raw in found.source().blocks():
-        yield scorer, raw.X, raw.y
+    scorer, source = _bare(model), found.source()
+    if source.cluster is None:
+        yield from _by_block(scorer, plan, source)
+    else:
+        for part in source.cluster.each(partial(_by_block, scorer, plan)):
+            yield from part
+
+
+def _by_block(scorer: Any, plan: EvaluationPlan, source: Any) -> list[Sums]:
+    """Return numbers of rows and their sums of every block."""
+    found = []
+    for raw in source.blocks():
+        X, y, good = read(scorer, raw.X, raw.y, plan)
+        found.append((len(good), add_up(scorer, X, y, good, plan)))
+    return found
 
 
 def _bare(model: Any) -> Any:
@@ -59,6 +86,8 @@ def _bare(model: Any) -> Any:
         model = copy.copy(model)
         # Such rows carry no names to compare.
         vars(model).pop("feature_names_in_", None)
+        if "ledger" in vars(model):
+            model.ledger = None  # workers of a cluster get a copy
         if getattr(model, "schema", None) is not None:
             model.set_params(schema=None, target=None, bounds=model.bounds_)
     return model

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.kernel_cache import kept
 from discreet.mechanisms.signed_choice import SORTED, Classes, level_of, propose, shift
 
 
@@ -19,13 +20,15 @@ from discreet.mechanisms.signed_choice import SORTED, Classes, level_of, propose
 def compiled_choice() -> SimpleNamespace | None:
     """Return compiled loops, or None without numba."""
     try:
-        from numba import njit
-        from numba.extending import register_jitable
+        sort = kept(rearrange)
     except ImportError:
         return None
-    for part in (level_of, shift, rearrange, relevel_loop):
-        register_jitable(part)
-    return SimpleNamespace(propose=njit(propose), arrange=njit(rearrange))
+    return SimpleNamespace(
+        propose=kept(propose),
+        arrange=sort,
+        level_of=kept(level_of),
+        relevel_loop=kept(relevel_loop, rearrange=sort, shift=kept(shift)),
+    )
 
 
 def relevel_loop(index: Any, levels: Any, count: int, classes: Classes) -> None:

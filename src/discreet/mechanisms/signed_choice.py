@@ -72,7 +72,7 @@ def level_of(size: Any, most: int) -> Any:
     b = max(_AT_ZERO[2] + _RISE[2] * size, _AT_ZERO[3] + _RISE[3] * size)
     a = max(a, b) - _OFFSET
     # privacy: written so that what is not a number is too large, and never an index.
-    return int(math.ceil(a)) if a < most else most
+    return math.ceil(a) if a < most else most
 
 
 def levels_of(sizes: Array, most: int) -> npt.NDArray[np.int32]:
@@ -91,19 +91,21 @@ def shift(j: int, level: int, classes: Classes) -> None:
     while now < level:
         # It changes places with the first of its class, which then ends the class above.
         border = above[now]
-        other = order[border]
-        order[at] = other
-        place[other] = at
-        at = border
+        if border != at:
+            other = order[border]
+            order[at] = other
+            place[other] = at
+            at = border
         above[now] = border + 1
         now += 1
     while now > level:
         now -= 1
         border = above[now] - 1
-        other = order[border]
-        order[at] = other
-        place[other] = at
-        at = border
+        if border != at:
+            other = order[border]
+            order[at] = other
+            place[other] = at
+            at = border
         above[now] = border
     order[at] = j
     place[j] = at

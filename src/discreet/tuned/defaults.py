@@ -30,16 +30,11 @@ REGIONS = (
 CLIP_SCARCE = 0.25
 """Clip of gradients, in row norms, where noise dominates."""
 
-CLIP_SCARCE_PERTURBED = 0.6
-"""The same for objective perturbation: a small clip leaves more curvature in one record."""
+CLIP_MANY, CLIP_ROWS = 0.7, 1000.0
+"""The same from so many rows per unit of noise on."""
 
-CLIP_MANY = 0.7
-"""Either of them from so many rows per unit of noise on:"""
-
-CLIP_ROWS, CLIP_ROWS_PERTURBED = 1000.0, 500.0
-
-NOISE_SAVED = 0.9
-"""Part of the noise that objective perturbation may keep for capping to be worth it."""
+CLIP_PERTURBED = 0.75
+"""The same for objective perturbation: the least that leaves no more curvature in one record."""
 
 # Length of the early-stopped descent: tournament.py, on the choosing half of the bank.
 
@@ -58,8 +53,11 @@ LONGEST = 110.0
 MOMENTUM = 0.9
 """Part of the last direction that a step keeps, at most."""
 
-STEPS = 150
-"""Steps, at least."""
+STEPS, STEPS_SHORT = 150, 30
+"""Steps, at least; the second number where the time is short."""
+
+USUAL = 2.0
+"""Time is short below this: time times the curvature of all rows, for each weight."""
 
 LINE_SEARCH, LINE_SEARCH_WEIGHTS = 2.0, 5.0
 """Sums of the line search for each step, over the number of weights and so many more."""
@@ -71,6 +69,9 @@ LINE_SEARCH_CONSERVATIVE = 0.03
 # rows, for fits of a few seconds: few_rows.py and classes.py.
 
 WORK, LEAST_RATE, MOST_RATE = 1e8, 0.02, 0.2
+WIDE = 100
+"""Columns of a row that count as work, at most: wider rows are mostly zeros (tournament.py)."""
+
 DRAWN = 0.05
 """Variance that drawing rows adds to a step, over that of the noise, at most (tournament.py)."""
 

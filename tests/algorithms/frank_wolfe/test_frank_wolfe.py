@@ -50,7 +50,6 @@ from discreet.losses import (
 )
 from discreet.losses.base import scalar_regularity
 from discreet.mechanisms.bounded_range import per_round
-from discreet.mechanisms.signed_choice import SamplingTree, SignedSampler, log_pair
 from discreet.noise import Seeded
 from discreet.problem import Problem
 from discreet.regularizers import Ridge
@@ -501,58 +500,6 @@ def test_permute_and_flip_is_not_accounted_as_bounded_range() -> None:
     assert per_round(Budget(1.0, 1e-12), 2, bounded=False) == (0.5, Pure(1.0))
 
 
-def test_trees_draw_from_the_exact_law() -> None:
-    rng = np.random.default_rng(2)
-    h = rng.normal(size=70) * 2
-    sampler = SignedSampler(h)
-    changed = np.array([3, 40, 69])
-    h[changed] = [2.5, -3.0, 0.1]
-    sampler.update(changed, h[changed])
-    warm = np.array([5, 40, 41])
-    assert sampler.warm(warm).tolist() == [0, 1, 2]
-    h[warm] = [3.5, 2.0, -1.0]  # hot coordinates say their h at every draw
-    weights = np.concatenate([np.exp(h), np.exp(-h)])
-    random, counts = Seeded(3), np.zeros(140)
-    for _ in range(6000):
-        j, sign = sampler.draw(random, h[sampler.hot])
-        counts[j if sign > 0 else 70 + j] += 1
-    law = weights / weights.sum()
-    rare = law * 6000 < 5
-
-    def pooled(values: np.ndarray) -> np.ndarray:
-        return np.append(values[~rare], values[rare].sum())
-
-    assert chi_square(pooled(counts), pooled(law)) > 1e-4
-    # A tree that forgot one update would be noticed.
-    stale = h.copy()
-    stale[69] = 3.0
-    wrong = np.concatenate([np.exp(stale), np.exp(-stale)])
-    assert chi_square(pooled(counts), pooled(wrong / wrong.sum())) < 1e-6
-
-
-def test_sums_in_a_tree_may_be_too_large_and_never_too_small() -> None:
-    h = np.linspace(-1, 1, 100)
-    sampler = SignedSampler(h)
-    sampler._tree._levels[1][1] += 0.7  # the second group claims more than it holds
-    random, counts = Seeded(4), np.zeros(100)
-    for _ in range(4000):
-        counts[sampler.draw(random)[0]] += 1
-    law = np.cosh(h) / np.cosh(h).sum()
-    assert chi_square(counts, law) > 1e-4
-
-
-def test_a_tree_holds_the_log_sum_of_its_leaves() -> None:
-    rng = np.random.default_rng(6)
-    leaves = rng.normal(size=2000) * 50
-    tree = SamplingTree(leaves)
-    for _ in range(5):
-        index = np.unique(rng.integers(0, 2000, size=30))
-        leaves[index] = rng.normal(size=index.size) * 50
-        tree.update(index, leaves[index])
-    assert tree.root == pytest.approx(logsumexp(leaves), rel=1e-12)
-    assert log_pair(np.array([0.5]))[0] == pytest.approx(math.log(2 * math.cosh(0.5)))
-
-
 # The fast kernels.
 
 
@@ -582,14 +529,12 @@ def scores_of(steps: SquaredSteps | StaleSteps, p: int) -> np.ndarray:
     """The gradient a kernel draws from, coordinate by coordinate."""
     if isinstance(steps, StaleSteps):
         return steps._gradient
-    gradient = -steps._target
-    gradient[steps._sampler.hot] += steps._scale * steps._image
-    return gradient
+    return np.array([steps._log_odds(j) for j in range(p)]) / steps._odds
 
 
 def test_squared_steps_know_the_exact_gradient() -> None:
     rows, history = sparse_rows(7), walk(8, 25, 30)
-    steps = SquaredSteps(rows, 1.5, 1.0)
+    steps = SquaredSteps(rows, 1.5, 1.0, most=200.0)
     for k, (j, sign) in enumerate(history):
         steps.move(j, sign, 2 / (k + 2))
     w = weights_of(history, 30, 1.5)
@@ -598,7 +543,7 @@ def test_squared_steps_know_the_exact_gradient() -> None:
 
 def test_squared_rounding_covers_the_error() -> None:
     rows, history = sparse_rows(9), walk(10, 60, 30)
-    steps = SquaredSteps(rows, 1.0, 1.0)
+    steps = SquaredSteps(rows, 1.0, 1.0, most=200.0)
     w = [Fraction(0)] * 30
     for k, (j, sign) in enumerate(history):
         gamma = 2 / (k + 2)
@@ -630,7 +575,14 @@ def test_stale_steps_stay_within_their_tolerance(loss: Loss) -> None:
     errors = {}
     for tolerance in (0.0, 0.2):
         steps = StaleSteps(
-            rows, loss, 3.0, 1.0, tolerance=tolerance, slope=1.0, grid=term_grid(40, 1.0)
+            rows,
+            loss,
+            3.0,
+            1.0,
+            tolerance=tolerance,
+            slope=1.0,
+            grid=term_grid(40, 1.0),
+            most=200.0,
         )
         for k, (j, sign) in enumerate(history):
             steps.move(j, sign, 2 / (k + 2))
@@ -665,7 +617,14 @@ def test_stale_slopes_of_other_rows_never_depend_on_one_row(kernel: type[StaleSt
             X[3] = sign * rng.choice([-1.0, 1.0], size=5) if seed % 2 else sign
             data = Rows(sp.csr_array(X), rows.y, np.ones(8))
             steps = kernel(
-                data, Logistic(), 1.0, 1.0, tolerance=0.15, slope=expit(1.0), grid=2.0**-45
+                data,
+                Logistic(),
+                1.0,
+                1.0,
+                tolerance=0.15,
+                slope=expit(1.0),
+                grid=2.0**-45,
+                most=20.0,
             )
             trail = []
             for k, (j, s) in enumerate(walk(seed, 15, 5)):
@@ -732,7 +691,7 @@ def test_row_weights_and_labels_enter_both_kernels_alike() -> None:
     rows = sparse_rows(14)
     weighted = Rows(sp.csr_array(rows.X.multiply(rows.weight[:, None] ** 0.5)), rows.y)
     weighted.y = rows.y * rows.weight**0.5
-    one, two = (SquaredSteps(data, 1.0, 1.0) for data in (rows, weighted))
+    one, two = (SquaredSteps(data, 1.0, 1.0, most=200.0) for data in (rows, weighted))
     for steps in (one, two):
         steps.move(3, 1, 1.0)
         steps.move(7, -1, 2 / 3)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.frank_wolfe.plain_steps import SHIFT
+from discreet.data.kernel_cache import kept
 from discreet.mechanisms.compiled_choice import compiled_choice, relevel_loop
 from discreet.mechanisms.signed_choice import level_of
 
@@ -22,16 +23,20 @@ from discreet.mechanisms.signed_choice import level_of
 @cache
 def compiled_steps() -> SimpleNamespace | None:
     """Return compiled parts, or None without numba."""
-    if compiled_choice() is None:
+    choice = compiled_choice()
+    if choice is None:
         return None
-    from numba import njit
-    from numba.extending import register_jitable
-
-    for part in (add_terms, find_due, mark_due):
-        register_jitable(error_model="numpy")(part)
-    strict = njit(error_model="numpy")
+    parts = {
+        "add_terms": kept(add_terms),
+        "find_due": kept(find_due),
+        "mark_due": kept(mark_due),
+        "level_of": choice.level_of,
+        "relevel_loop": choice.relevel_loop,
+    }
     return SimpleNamespace(
-        squared=strict(squared), touched=strict(touched), renewed=strict(renewed)
+        squared=kept(squared, **parts),
+        touched=kept(touched, **parts),
+        renewed=kept(renewed, **parts),
     )
 
 
@@ -54,7 +59,7 @@ def squared(
     for i in range(end - begin):
         new[i] = weight[rows[i]] * columns.data[begin + i] * factor
     reached = add_terms(table, rows, new, new, 0.0, sums)
-    count = hot.count[0]
+    count = hot.used[0]
     for i in range(reached):
         c = sums.reached[i]
         slot = hot.slot[c]
@@ -65,7 +70,7 @@ def squared(
             count += 1
         hot.image[slot] += sums.total[i]
         mark_due(slot, hot.schedule)
-    hot.count[0] = count
+    hot.used[0] = count
     found = find_due(hot.image, count, scale, room / abs(odds), hot.schedule)
     most = classes.above.shape[0] - 1
     for i in range(found):

@@ -37,8 +37,9 @@ class Sums(NamedTuple):
 
     @classmethod
     def empty(cls, dimension: int) -> Sums:
-        """Return fresh room; pages that no step reaches are never touched."""
-        mark, base = np.zeros(dimension, np.int64), np.ones(1, np.int64)
+        """Return fresh room."""
+        # Written now: asking for memory page by page would cost the steps more.
+        mark, base = np.full(dimension, 0, np.int64), np.ones(1, np.int64)
         reached, total = np.zeros(dimension, np.intp), np.zeros(dimension)
         return cls(mark, base, reached, total, np.zeros(dimension, np.int64))
 
@@ -65,13 +66,13 @@ class Hot(NamedTuple):
     coordinate: Index
     image: Array
     schedule: Schedule
-    count: npt.NDArray[np.int64]
+    used: npt.NDArray[np.int64]
 
     @classmethod
     def empty(cls, target: Array) -> Hot:
         """Return room for as many as there are coordinates."""
         size = target.size + 1
-        slot, coordinate = np.zeros(size, np.int64), np.zeros(size, np.intp)
+        slot, coordinate = np.full(size, 0, np.int64), np.zeros(size, np.intp)
         image, schedule = np.zeros(size), Schedule.empty(size)
         return cls(target, slot, coordinate, image, schedule, np.ones(1, np.int64))
 
@@ -92,11 +93,11 @@ def squared(
     """Add a step to the images and find the classes of scores that moved too far."""
     rows, values = _line(columns, j)
     index, change = summed(table, rows, weight[rows] * values * factor, None, 0.0, sums)
-    count = int(hot.count[0])
+    count = int(hot.used[0])
     new = index[hot.slot[index] == 0]
     hot.slot[new] = np.arange(count, count + new.size)
     hot.coordinate[count : count + new.size] = new
-    hot.count[0] = count = count + new.size
+    hot.used[0] = count = count + new.size
     slots = hot.slot[index]
     hot.image[slots] += change
     hot.schedule.due[slots] = np.inf
@@ -176,7 +177,7 @@ def summed(
     first = sums.mark[columns]
     fresh = first == every
     rank = (np.cumsum(fresh) - 1)[first]
-    return columns[fresh], np.bincount(rank, weights=terms)
+    return columns[fresh], np.bincount(rank, weights=terms).astype(np.float64)
 
 
 def _line(table: Table, j: int) -> tuple[Index, Array]:

@@ -19,6 +19,8 @@ from discreet.algorithms.frank_wolfe.common import (
     rounded_rows,
 )
 from discreet.algorithms.frank_wolfe.sparse_steps import (
+    COMPILED_FROM,
+    ROOM,
     SquaredSteps,
     StaleSteps,
     Steps,
@@ -30,6 +32,7 @@ from discreet.bounds import Array
 from discreet.data import Rows, Source, block_rows, gamma
 from discreet.errors import MissingBound
 from discreet.mechanisms.bounded_range import per_round, rho_of
+from discreet.mechanisms.signed_choice import MOST_CLASSES, classes_of
 from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
@@ -115,10 +118,19 @@ class FrankWolfePlan(CalibratedPlan):
         grouped = self.problem.grouping is not None
         if self.pure or grouped or not isinstance(self.vertices, CrossPolytope):
             return None
+        if classes_of(self.most + ROOM) > MOST_CLASSES:
+            return None
         rows = rounded_rows(self.problem)
         if self.problem.loss.quadratic:
             return "squared" if rows * squared_rounding(rows, self.steps) < MOST_ROUNDING else None
         return None if self.stale is None else "stale"
+
+    @property
+    def most(self) -> float:
+        """Bound on the log-weight of a vertex."""
+        largest = rounded_rows(self.problem) * self.weight * self.peak * self.vertices.sizes[0]
+        # The scale is at least the range over eta.
+        return MARGIN * largest * self.eta / self.range + 1.0
 
     @cached_property
     def rounding(self) -> float:
@@ -216,8 +228,9 @@ class FrankWolfePlan(CalibratedPlan):
         if not rows.sparse or self.fast is None:
             return None
         radius = self.vertices.sizes[0]
+        compiled = self.steps * self.problem.dimension >= COMPILED_FROM
         if self.fast == "squared":
-            return SquaredSteps(rows, radius, self.scale)
+            return SquaredSteps(rows, radius, self.scale, most=self.most, compiled=compiled)
         assert self.stale is not None
         return StaleSteps(
             rows,
@@ -227,18 +240,20 @@ class FrankWolfePlan(CalibratedPlan):
             tolerance=self.stale,
             slope=self.slope,
             grid=self._grid,
+            most=self.most,
+            compiled=compiled,
         )
 
     def _take_steps(self, kernel: Steps, random: Randomness) -> Array:
         """Run a fast kernel; only the coordinates it visits are ever written."""
-        weights = np.zeros(self.problem.shape)
-        visited: list[int] = []
+        place: dict[int, int] = {}
+        visited = np.zeros(self.steps)
         for k in range(self.steps):
             step = 2.0 / (k + 2.0)
             j, sign = kernel.draw(random)
             kernel.move(j, sign, step)
-            weights[visited] *= 1.0 - step
-            weights[j] += step * sign * self.vertices.sizes[0]
-            if j not in visited:
-                visited.append(j)
+            visited[: len(place)] *= 1.0 - step
+            visited[place.setdefault(j, len(place))] += step * sign * self.vertices.sizes[0]
+        weights = np.zeros(self.problem.shape)
+        weights[list(place)] = visited[: len(place)]
         return weights

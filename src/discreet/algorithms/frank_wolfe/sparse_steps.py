@@ -49,7 +49,7 @@ from discreet.noise import Randomness
 ROOM = 0.25
 """How far a log-odds may move with the scale before its class is found anew."""
 
-COMPILED_FROM = 2**25
+COMPILED_FROM = 2**30
 """Steps times features from which compiling loops pays for itself."""
 
 

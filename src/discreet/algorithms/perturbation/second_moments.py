@@ -25,12 +25,14 @@ from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, RawBlock, Rows, Source
 from discreet.data.blocks import in_order, slices
+from discreet.data.fused import loop_for
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.problem import NOMINAL_ROWS, Problem
 
 Whole = npt.NDArray[np.int64]
 
 _BLOCK = 4096
+_ROOM = 1 - 8 * unit_roundoff()
 _EXACT = 51  # totals stay below 2^51 units, so that float64 holds value and noise exactly
 
 
@@ -236,6 +238,9 @@ class SecondMoments:
             parts = cluster.each(partial(self.partial, problem))
             return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
         d = self.dimension + self.outputs
+        # Many rows are bounded by compiled code, if there is some, in small blocks as well.
+        if not source.sparse:
+            loop_for(source.n_rows, source.n_features)
 
         def one(job: tuple[int, RawBlock]) -> tuple[Whole, int]:
             start, raw = job
@@ -284,14 +289,13 @@ class SecondMoments:
         return int.from_bytes(sha256(said.encode()).digest()[:8]) | 1
 
     def _block(self, rows: Rows, part: slice) -> Any:
-        block = rows.take(part)
-        X = block.X.toarray() if block.sparse else block.X
+        X = rows.take(part).X.toarray() if rows.sparse else rows.X[part]
         # A clipped loss keeps the clip beside its label.
-        y = block.y[:, 0] if self.outputs == 1 and block.y.ndim == 2 else block.y
+        y = rows.y[part, 0] if self.outputs == 1 and rows.y.ndim == 2 else rows.y[part]
+        weight = rows.weight[part]
         # privacy: the factor covers the rounding of the root and of the products
-        root = np.sqrt(block.weight) * np.where(
-            np.isin(block.weight, (0.0, 1.0)), 1.0, 1 - 8 * unit_roundoff()
-        )
+        plain = (weight == 0.0) | (weight == 1.0)
+        root = weight if plain.all() else np.sqrt(weight) * np.where(plain, 1.0, _ROOM)
         factor = root / self.row_scale * 2.0**self.bits
         if self.row_l1 is not None:
             size = np.abs(X).sum(axis=1) * root
