@@ -3,12 +3,14 @@
 At the same epsilon, gamma noise on ``p`` weights has mean square ``p (p + 1) / epsilon^2`` and
 Gaussian noise ``p sigma(epsilon, delta)^2``: with few weights the pure one is smaller although it
 promises more. It composes worse, though: ten releases at epsilon 1 cost 10 together, with
-Gaussian noise 3.5. So it is for releases that share their budget with nothing else.
+Gaussian noise 3.5. So it is for releases that share their budget with nothing else. Two runs of
+a logistic regression stay as they are too: where classes nearly separate, what the second run
+gains is far more than what pure noise would save.
 """
 
 from __future__ import annotations
 
-from discreet.algorithms import ObjectivePerturbation, OutputPerturbation, RecentredPerturbation
+from discreet.algorithms import ObjectivePerturbation, OutputPerturbation
 from discreet.algorithms.perturbation import ObjectivePerturbationPlan
 from discreet.defaults.case import Case
 from discreet.errors import DiscreetError
@@ -16,10 +18,9 @@ from discreet.problem import Plan
 
 ONCE = {
     ObjectivePerturbation.name: ObjectivePerturbation,
-    RecentredPerturbation.name: ObjectivePerturbation,  # what its two runs are compared with
     OutputPerturbation.name: OutputPerturbation,
 }
-"""What draws noise once, in place of what; descent composes many draws, which a delta is for."""
+"""What draws noise once. Descent and two runs compose several draws, which a delta is for."""
 
 TAKEN = "pure noise is smaller than Gaussian noise on so few weights, and nothing shares the budget"
 LEFT = (
