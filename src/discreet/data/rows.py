@@ -87,7 +87,7 @@ class Rows:
         ----------
         kind
             ``"gradient"``, ``"objective"``, ``"hessian"``, ``"hessian_product"``,
-            ``"certified"``, ``"inertia"`` or ``"projected"``.
+            ``"squared_gradients"``, ``"certified"``, ``"inertia"`` or ``"projected"``.
         asked
             Loss, weights and what else the answer takes.
         """
@@ -246,9 +246,7 @@ class Rows:
 
         With ``shifting`` the part of a row is the same wherever the row stands.
         """
-<<<<<<< HEAD
-        return self._second(lambda z, s: _times(self.weight[s], loss.curvature(z, self.y[s])), w,
-                            shifting)  # fmt: skip
+        return self._second("hessian", loss, w, shifting)
 
     def squared_gradients(self, loss: Loss, w: Array, *, shifting: bool = False) -> Array:
         """Return the sum of ``g g'`` over rows, ``g`` a row's gradient by a loss of one output.
@@ -260,19 +258,29 @@ class Rows:
         array([[ 9., 18.],
                [18., 36.]])
         """
-        return self._second(lambda z, s: (self.weight[s] * loss.slope(z, self.y[s])) ** 2, w,
-                            shifting)  # fmt: skip
+        return self._second("squared_gradients", loss, w, shifting)
 
-    def _second(self, of: Callable[[Array, slice], Array], w: Array, shifting: bool) -> Array:
-        """Return the sum of ``x x'`` times what ``of`` makes of predictions."""
-=======
+    def _second(self, kind: str, loss: Loss, w: Array, shifting: bool) -> Array:
         total = np.zeros((w.size, w.size))
-        for part in self.parts("hessian", loss, w, shifting):
+        for part in self.parts(kind, loss, w, shifting):
             total += part
         return total
->>>>>>> main
 
     def _hessian_of(self, shard: slice, loss: Loss, w: Array, shifting: bool) -> Array:
+        return self._second_of(
+            lambda z, s: _times(self.weight[s], loss.curvature(z, self.y[s])), shard, w, shifting
+        )
+
+    def _squared_gradients_of(self, shard: slice, loss: Loss, w: Array, shifting: bool) -> Array:
+        return self._second_of(
+            lambda z, s: (self.weight[s] * loss.slope(z, self.y[s])) ** 2, shard, w, shifting
+        )
+
+    def _second_of(
+        self, of: Callable[[Array, slice], Array], shard: slice, w: Array, shifting: bool
+    ) -> Array:
+        """Return the sum of ``x x'`` times what ``of`` makes of predictions."""
+
         def one(s: slice) -> Array:
             X = self._slice(s)
             # privacy: products of matrices may sum a row in an order that depends on its position.
