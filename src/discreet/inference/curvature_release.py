@@ -133,8 +133,8 @@ class CurvaturePlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> InferredRelease:
         """Fit, then release the Hessian at the weights, and squared gradients if they are paid."""
         weights = self.fit.run(source, random).weights
-<<<<<<< HEAD
-        rows, loss, squared = self.problem.bound(source), self.problem.loss, None
+        rows, loss = self.problem.bound(source, afar=True), self.problem.loss
+        squared = None
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(loss, weights, shifting=self.shifting)
             if self.squares:
@@ -143,16 +143,7 @@ class CurvaturePlan(CalibratedPlan):
         noisy = self.hessian.add(exact, random)
         middle = None if squared is None else self.middle.add(squared, random)
         found = self._intervals(weights, noisy, middle)
-        return InferredRelease(weights, sealed(self.guarantee, random), found)
-=======
-        rows = self.problem.bound(source, afar=True)
-        with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
-            exact = rows.hessian(self.problem.loss, weights, shifting=self.shifting)
-        noisy = self.hessian.add(exact, random)  # privacy: the only exit of data here
-        return InferredRelease(
-            weights, with_randomness(self.guarantee, random), self._intervals(weights, noisy)
-        )
->>>>>>> main
+        return InferredRelease(weights, with_randomness(self.guarantee, random), found)
 
     @property
     def ridge(self) -> float:
