@@ -65,6 +65,7 @@ def main() -> None:
     # A script of this folder has the name of a library that Dask looks for.
     sys.path = [p for p in sys.path if Path(p).resolve() != HERE]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=["run"], help="fit with one worker and with two")
     parser.add_argument("--rows", type=int, default=4_000_000)
     args = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -10,8 +10,6 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import dask
-import dask.array as da
 import numpy as np
 
 from discreet import Bounds, PrivateLogisticRegression
@@ -24,6 +22,8 @@ ROWS, COLUMNS, CHUNKS = 40_000, 3, 4
 
 def collection(path):
     """Return rows and labels that workers read from a file, chunk by chunk."""
+    import dask  # an extra
+    import dask.array as da
 
     def chunk(k):
         return np.load(path, mmap_mode="r")[k * ROWS // CHUNKS : (k + 1) * ROWS // CHUNKS].copy()

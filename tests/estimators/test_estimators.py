@@ -87,10 +87,11 @@ def test_the_guarantee_is_the_one_asked_for(kind: type, neighbours: str, delta: 
     X, y = data(kind)
     model = make(kind, neighbours=neighbours, delta=delta, n_rows=400, random_state=None)
     guarantee = model.fit(X, y).guarantee_
-    assert (guarantee.epsilon, guarantee.delta) == (4.0, delta)
+    assert guarantee.epsilon == 4.0
+    assert guarantee.delta in (0.0, delta)  # pure noise where it is smaller
     assert guarantee.neighbours == neighbours
     assert guarantee.secure
-    assert guarantee.event.delta(4.0) <= delta * (1 + 1e-9) + 1e-15
+    assert guarantee.event.delta(4.0) <= guarantee.delta * (1 + 1e-9) + 1e-15
 
 
 @EVERY

@@ -126,7 +126,7 @@ class Cluster:
             for one, home in zip(tasks, homes, strict=True):
                 futures.append(self.client.compute(one, workers=[home], allow_other_workers=True))
             rows, done = {f.key: s.stop - s.start for f, s in zip(futures, shards, strict=True)}, 0
-            for future in as_completed(futures):  # type: ignore[no-untyped-call]
+            for future in as_completed(futures):
                 done += rows[future.key]
                 report(done)
         return Crew(self.client, futures, [(s.stop - s.start) for s in shards])
@@ -222,7 +222,7 @@ class Crew:
         """Find out which worker has which shard."""
         from distributed import wait
 
-        wait(self._futures)  # type: ignore[no-untyped-call]
+        wait(self._futures)
         where = self._client.who_has(self._futures)
         homes: dict[str, list[int]] = {}
         for k, future in enumerate(self._futures):

@@ -383,7 +383,8 @@ def test_private_ridge_takes_it_by_name_and_when_it_promises_less_error() -> Non
         assert plan.facts()["algorithm"] == chosen
         others = [recommend(plan.problem, Budget(1.0, 1e-6), Asked(algorithm=a)).expected_excess
                   for a in ("objective-perturbation", "sufficient-statistics")]  # fmt: skip
-        assert plan.expected_excess == pytest.approx(min(others))
+        # Pure noise, which no algorithm named above takes by itself, may be smaller still.
+        assert plan.expected_excess <= min(others) * (1 + 1e-9)
 
 
 def test_private_ridge_clips_by_public_facts_unless_told() -> None:
