@@ -44,6 +44,7 @@ figures: $(VENV)/.demo
 	$(BIN)/python benchmarks/figures.py run
 	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
+	$(BIN)/python benchmarks/scale.py plot
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.
 dist: $(VENV)/.demo
