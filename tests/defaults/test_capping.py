@@ -96,17 +96,18 @@ def test_without_a_delta_the_ridge_is_for_weights_within_reach() -> None:
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_with_rows_in_plenty_the_ridge_is_for_weights_within_reach_too(delta: float) -> None:
+def test_with_rows_in_plenty_the_ridge_is_for_the_stretched_reach(delta: float) -> None:
     task, budget = problem(200_000, n_features=60), Budget(8.0, delta)
     plan = recommend(task, budget)
     assert isinstance(plan, ObjectivePerturbationPlan)
     assert plan.problem.loss == Logistic()
     ratio = rows_against_noise(task, budget)
     assert ratio > REGIONS[-2].below
-    assert plan.aim == pytest.approx(reach(task, ratio), rel=0.02)
-    longer = recommend(task, budget, Asked(norm_guess=100.0))
-    assert isinstance(longer, ObjectivePerturbationPlan)
-    assert longer.strength < plan.strength
+    assert plan.norm_guess == pytest.approx(reach(task, ratio))
+    assert plan.aim == pytest.approx(2.5 * reach(task, ratio), rel=0.02)
+    shorter = recommend(task, budget, Asked(norm_guess=5.0))
+    assert isinstance(shorter, ObjectivePerturbationPlan)
+    assert shorter.strength > plan.strength
 
 
 def test_a_stated_guess_of_the_norm_sets_the_ridge_without_a_delta() -> None:

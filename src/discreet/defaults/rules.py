@@ -128,9 +128,9 @@ class TwoRuns(Rule):
 class OneRun(Rule):
     """Objective perturbation once, for logistic regression: without a delta, or with many rows.
 
-    The ridge is the one for weights as long as early stopping would reach. Without a delta
-    gradients are capped as far as the curvature of one record stays the same, unless rows are
-    in plenty.
+    The ridge is for weights as long as early stopping would reach. With rows in plenty it is for
+    longer ones, as objective perturbation stretches any guess. With fewer rows, which is without a
+    delta, gradients are capped as far as the curvature of one record stays the same.
     """
 
     why = "a ridge that is about as strong as the noise leaves weak directions alone"
@@ -141,11 +141,12 @@ class OneRun(Rule):
         return case.unhindered and case.problem.loss == Logistic()
 
     def plan(self, case: Case) -> Plan:
-        problem = case.problem if case.region is PLENTY else capped(case, perturbed=True)
-        norm = reach(problem, case.rows_per_noise)
-        # The ridge is for longer or shorter weights than a guess says, by the rows.
-        longer = ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget) / norm
-        given = {"norm_guess": norm / longer} | case.asked.parameters
+        problem, norm = case.problem, reach(case.problem, case.rows_per_noise)
+        if case.region is not PLENTY:
+            problem = capped(case, perturbed=True)
+            # The ridge would be for shorter weights than the guess, by the rows.
+            norm *= norm / ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget)
+        given = {"norm_guess": norm} | case.asked.parameters
         return case.planned(ObjectivePerturbation(**given), problem)
 
 
