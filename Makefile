@@ -45,6 +45,7 @@ figures: $(VENV)/.ready
 	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
 	$(BIN)/python benchmarks/scale.py plot
+	$(BIN)/python benchmarks/pure_dp.py plot
 	$(BIN)/python benchmarks/accuracy_first.py plot
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.
