@@ -41,6 +41,7 @@ $(VENV)/.ready: pyproject.toml
 
 # Pictures of the docs and for talks, from kept results.
 figures: $(VENV)/.ready
+	$(BIN)/discreet demo --seed 1 --out build/demo --force > /dev/null && cp build/demo/accuracy.png docs/demo.png
 	$(BIN)/python benchmarks/figures.py run
 	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
