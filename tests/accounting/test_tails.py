@@ -102,6 +102,12 @@ def test_a_delta_has_no_floor_by_the_number_of_batches() -> None:
         assert costs[-1] < 12.0
 
 
+def test_a_delta_asked_for_with_others_is_as_small_as_alone() -> None:
+    event, epsilons = PoissonGaussian(2.0, 0.05, 2000, "zero-out"), np.array([8.0, 12.0, 24.0])
+    alone = [float(event.profile(np.array([epsilon]))[0]) for epsilon in epsilons]
+    assert event.profile(epsilons) == pytest.approx(alone, rel=1e-3)
+
+
 @pytest.mark.parametrize("tilt", [0.0, 2.0, 5.0, 12.0])
 def test_tilted_gaussian_releases_add_up_to_one(tilt: float) -> None:
     shift, times, gap = 0.1, 400, 0.001

@@ -104,6 +104,10 @@ def test_sparse_regression_vector_and_refusal() -> None:
     assert corrected - 0.0008 == pytest.approx(4 * (value - 0.0008))
     with pytest.raises(Incompatible, match="false"):
         sparse_regression_excess(support=50, failure=0.9, solution_norm=1.0, **given)
+    fine = {"support": 2, "failure": 0.05, "solution_norm": 1.0} | given
+    for name in ("delta", "failure"):
+        with pytest.raises(InvalidParameter, match=f"{name} must lie strictly between"):
+            sparse_regression_excess(**fine | {name: 1.5})
 
 
 def test_bounds_hold_on_random_quadratics() -> None:
