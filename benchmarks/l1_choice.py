@@ -36,7 +36,7 @@ from discreet.sets import AllSpace, L1Ball
 from discreet.solvers.minimize import minimise
 
 EPSILONS, SIZES, SEEDS = (0.1, 1.0, 8.0), ((1000, 5), (10_000, 20), (20_000, 60)), 2
-LAWS = {"choosing": ("sparse", "dense", "correlated"), "judging": ("binary", "heavy")}
+LAWS = {"choosing": ("sparse", "dense", "correlated", "binary"), "judging": ("heavy", "skewed")}
 
 
 def rows(law: str, n: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -49,6 +49,8 @@ def rows(law: str, n: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X = np.where(rng.random((n, p)) < 0.1, 1.0, -1.0)
     if law == "heavy":
         X = np.clip(0.1 * rng.standard_t(2, (n, p)), -1, 1)
+    if law == "skewed":
+        X = 2.0 * rng.beta(1.0, 6.0, (n, p)) - 1.0
     w = np.zeros(p)
     w[:3] = (0.5, -0.3, 0.2)
     if law == "dense":

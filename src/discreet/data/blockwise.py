@@ -139,12 +139,16 @@ class Blockwise:
         return read, margins, combine if w.ndim == 2 else _left
 
     def _part(self, pick: Any) -> tuple[Any, Any]:
-        """Return consecutive sparse rows, and the same turned; both views, made once."""
+        """Return consecutive sparse rows, and the same turned; views are made once."""
         key = (pick.start, pick.stop)
-        if key not in self._parts:
+        found = self._parts.get(key)
+        if found is None:
             part = self._read(pick)
-            self._parts[key] = part, turned(part)
-        return self._parts[key]
+            found = part, turned(part)
+            # Rows in float32 are copied, so none are kept.
+            if self._rows.X.dtype == np.float64:
+                self._parts[key] = found
+        return found
 
     def _read(self, pick: Pick) -> Any:
         """Return rows in float64."""
