@@ -82,10 +82,10 @@ def shared_rows(n_rows: int, products: int = 1) -> int:
     return -(-n_rows // (8 * -(-n_rows // (8 * BLOCK_ROWS))))
 
 
-def patience_for(dimension: int) -> int:
-    """Return the values read before a kernel is loaded or compiled, from public values only.
+def patience_of(dimension: int) -> int:
+    """Return the values read before a kernel is loaded or compiled, for rows so long.
 
-    >>> patience_for(20) == PATIENCE, patience_for(100) == EAGER
+    >>> patience_of(10) == PATIENCE, patience_of(100) == EAGER
     (True, True)
     """
     return min(EAGER, PATIENCE) if dimension >= BROAD else PATIENCE
@@ -202,7 +202,7 @@ class ClippedSums:
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
-        patience = patience_for(rows.dimension)
+        patience = patience_of(rows.dimension)
         self._patience = patience if work is None and not shifting else math.inf
         if work is not None and work >= patience:
             self._kernel = kernel_for(loss, rows.X, shifting=shifting)
