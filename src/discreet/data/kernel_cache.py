@@ -12,7 +12,7 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 
@@ -57,21 +57,25 @@ def safe(folder: Path) -> bool:
     if not hasattr(os, "getuid"):
         return False  # permissions of other systems are not read here
     try:
-        path = folder.resolve(strict=True)
-        first = path.stat()
-        if first.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return False
-        return all(_guarded(place) for place in (path, *path.parents))
-    except OSError:
+        mode = folder.resolve(strict=True).stat().st_mode
+        return not mode & (stat.S_IWGRP | stat.S_IWOTH) and _guarded(folder.absolute())
+    except (OSError, RuntimeError):
         return False
 
 
-def _guarded(place: Path) -> bool:
-    """Return whether nobody else can replace what a folder holds of the user's."""
-    found = place.stat()
-    shared = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-    # In a folder with the sticky bit others can add, but not replace.
-    return found.st_uid in (0, os.getuid()) and (not shared or bool(found.st_mode & stat.S_ISVTX))
+def _guarded(folder: Path) -> bool:
+    """Return whether nobody else can replace a folder, one above it, or a link on the way."""
+    for place in (folder, *folder.parents):
+        found = place.lstat()
+        if found.st_uid not in (0, os.getuid()):
+            return False
+        if stat.S_ISLNK(found.st_mode):
+            # What a link leads to may lie beyond links again.
+            if not _guarded(place.parent / place.readlink()):
+                return False
+        elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX:
+            return False  # with the sticky bit others can add, but not replace
+    return True
 
 
 def digest(function: Any) -> str:
@@ -97,19 +101,31 @@ def _tell(thing: Any, told: list[str], seen: set[int]) -> None:
         told.append(repr(sorted((name, _plain(value)) for name, value in options.items())))
     function = getattr(thing, "py_func", None) or getattr(thing, "_defn", None) or thing
     if not isinstance(function, FunctionType):
-        if isinstance(thing, (bool, int, float, str, tuple)):
-            told.append(repr(thing))
+        told.append(_worded(thing))
         return
     if id(function) in seen:
         return
     seen.add(id(function))
     _tell_code(function.__code__, told)
+    for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        _tell(value, told, seen)
     for name in _names(function.__code__):
         if name in function.__globals__:
             told.append(name)
             _tell(function.__globals__[name], told, seen)
     for cell in function.__closure__ or ():
         _tell(cell.cell_contents, told, seen)
+
+
+def _worded(thing: Any) -> str:
+    """Return what a value is, the same in every process wherever it can be said."""
+    if hasattr(thing, "tobytes"):
+        # Compiled code holds a copy of an array.
+        return repr((str(thing.dtype), thing.shape, thing.tobytes()))
+    if isinstance(thing, ModuleType):
+        return thing.__name__
+    # The words for other things may hold an address: what is on disk is then never found.
+    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')} {thing!r}"
 
 
 def _plain(value: Any) -> Any:
