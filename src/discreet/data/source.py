@@ -123,7 +123,9 @@ class ArraySource:
 
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
-        for s in slices(self.n_rows, block_rows(self.n_features)):
+        # A part of a table, column after column, is one block.
+        columns = not self.sparse and self._X.strides[0] < self._X.strides[1]
+        for s in slices(self.n_rows, block_rows(self.n_features) * (4 if columns else 1)):
             yield RawBlock(
                 self._X[s],
                 None if self._y is None else self._y[s],
