@@ -40,10 +40,12 @@ $(VENV)/.ready: pyproject.toml
 	touch $(VENV)/.demo $@
 
 # Pictures of the docs and for talks, from kept results.
-figures: $(VENV)/.demo
+figures: $(VENV)/.ready
 	$(BIN)/python benchmarks/figures.py run
 	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
+	$(BIN)/python benchmarks/scale.py plot
+	$(BIN)/python benchmarks/accuracy_first.py plot
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.
 dist: $(VENV)/.demo

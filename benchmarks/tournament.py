@@ -174,6 +174,8 @@ def run(arguments: argparse.Namespace) -> None:
         for epsilon, delta in cells(kind):
             if arguments.deltas and str(delta) not in arguments.deltas.split(","):
                 continue
+            if arguments.epsilons and f"{epsilon:g}" not in arguments.epsilons.split(","):
+                continue
             tail = ".full" if arguments.full else ""
             path = RESULTS / f"{problem}.{epsilon:g}.{delta:g}{tail}.json"
             held = json.loads(path.read_text()) if path.exists() else {}
@@ -359,6 +361,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="binary,regression,classes,text")
     parser.add_argument("--problems")
     parser.add_argument("--deltas")
+    parser.add_argument("--epsilons")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--full", action="store_true", help="all rows, up to 50,000")
     parser.add_argument(

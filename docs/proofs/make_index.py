@@ -28,11 +28,10 @@ HEAD = (
     "is that divergence of `N(m, 1)` from `N(0, 1)`. Statements without a named relation hold"
     " for all relations.\n"
     "\n"
-    "This table is made by `make docs-map` from the pages.\n"
-    "\n"
-    "| theorem | enforced by | checked by |\n"
-    "|---|---|---|\n"
+    "`make docs-map` makes this list from the pages. Every name leads to its line of code.\n"
 )
+ALONE = "Other mechanisms"
+TITLES = {"frank-wolfe": "Frank-Wolfe", "inference": "Intervals", "local": "Local privacy"}
 
 
 TAIL = """
@@ -52,20 +51,29 @@ def references(text: str, folder: str) -> list[tuple[str, str]]:
     return [(file, name) for file, name in found if file.startswith(folder)]
 
 
-def _cell(name: str, text: str, folder: str) -> str:
-    up = "../../"
-    listed = [f'[`{item}`]({up}{file} "{file}")' for file, item in references(text, folder)]
-    return ", ".join(listed)
+def _listed(text: str, folder: str) -> str:
+    found = references(text, folder)
+    return ", ".join(f'[`{item}`](../../{file} "{file}")' for file, item in found)
+
+
+def _family(name: str) -> str:
+    folder = name.rpartition("/")[0]
+    return TITLES.get(folder, folder.replace("-", " ").capitalize()) or ALONE
 
 
 def index() -> str:
     """Return the text of the map."""
-    lines = []
-    for name in THEOREMS:
+    families: dict[str, list[str]] = {}
+    for name, statement in THEOREMS.items():
         text = (HERE / f"{name}.md").read_text()
-        title = f"[{name}]({name}.md): {THEOREMS[name]}"
-        lines.append(f"| {title} | {_cell(name, text, 'src')} | {_cell(name, text, 'tests')} |\n")
-    return HEAD + "".join(lines) + TAIL
+        families.setdefault(_family(name), []).append(
+            f"**[{name}]({name}.md)**: {statement}\n\n"
+            f"- enforced by {_listed(text, 'src')}\n"
+            f"- checked by {_listed(text, 'tests')}\n"
+        )
+    families[ALONE] = families.pop(ALONE)  # last
+    parts = [f"\n## {family}\n\n" + "\n".join(pages) for family, pages in families.items()]
+    return HEAD + "".join(parts) + TAIL
 
 
 if __name__ == "__main__":

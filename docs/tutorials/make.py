@@ -80,7 +80,11 @@ def page(name: str) -> str:
         links = _drawn(name, pictures)
         pictures += len(links)
         out.extend(links)
-    out.append(f"*This page is what [`{name}.py`]({name}.py) printed and drew.*")
+    out.append(
+        f"*This page is what [`{name}.py`]({name}.py) printed and drew. [`data.py`](data.py) says "
+        "where its public data comes from. With the files in a folder that `DISCREET_DATA` names, "
+        f"`python docs/tutorials/make.py {name}` runs it again.*"
+    )
     return "\n\n".join(out) + "\n"
 
 

@@ -112,7 +112,7 @@ def test_missed_target_is_priced_and_leaves_no_model(folder, run):
         ("--max-error 0.6 --max-epsilon 1 --metric error-rate", "at most 0.5", "max-error"),
         ("--max-error 0.1 --max-epsilon 1 --metric loss --method theory", "is for exc", "method"),
         ("--max-error 0.1 --max-epsilon 1 --validation 0.3", "validation is for", "validation"),
-        ("--max-error 0.1 --max-epsilon 1 --target hours --metric error-rate", "two", "metric"),
+        ("--max-error 0.1 --max-epsilon 1 --target hours --metric error-rate", "a class", "metric"),
         ("--max-error 0.1 --max-epsilon 1 --target hours --model elastic-net", "ridge pen", None),
     ],
 )
@@ -143,13 +143,13 @@ def test_a_plan_that_is_refused_names_its_option(folder, run, options, option):
     assert not (folder / "model.json").exists()
 
 
-def test_more_than_two_categories_are_refused_before_the_data_is_read(folder, run):
+def test_more_than_two_categories(folder, run):
     schema = (folder / "schema.toml").read_text().replace('"yes"]', '"yes", "very"]')
     (folder / "schema.toml").write_text(schema)
-    code, _, err = run(EASY)
-    assert code == 1
-    assert "Only binary classification" in err
-    assert "reading" not in err
+    code, out, _ = run(f"{FIRST} --max-error 0.5 --max-epsilon 200 --seed 0")
+    assert code == 0
+    assert "Meets excess risk 0.5" in out
+    assert load("model.json").coef_.shape[0] == 3
 
 
 def declare(folder, line):

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,15 @@ from discreet import (
     memory_limit,
 )
 from discreet.algorithms import NoisyGradient
-from discreet.data import blocks, workers
+from discreet.data import blocks, clipped_sums, workers
 from discreet.data.blocks import Total
+from discreet.data.clipped_sums import BROAD, EAGER, ClippedSums
 from discreet.data.cluster import Crew, _homes
 from discreet.data.rows import Rows
-from discreet.data.spread import Spread
+from discreet.data.spread import Spread, SpreadSums
 from discreet.data.workers import Held, Refused, Told
 from discreet.errors import DiscreetError, InvalidData
+from discreet.losses import Logistic
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(9_000, 3))
@@ -235,6 +238,23 @@ def test_answers_of_other_rows_or_machines_are_refused() -> None:
         crew._checked([Told(b"a", "m", one), Told(b"c", "m", two)])
     with pytest.raises(DiscreetError, match="of one kind"):
         crew._checked([Told(b"a", "m", one), Told(b"b", "n", two)])
+
+
+@pytest.mark.parametrize("name", ["numpy", "scipy", "numba"])
+def test_a_machine_goes_by_what_its_sums_are_taken_with(name: str, monkeypatch: Any) -> None:
+    here, version = workers.machine(), workers._version
+    monkeypatch.setattr(workers, "_version", lambda n: "missing" if n == name else version(n))
+    pytest.importorskip(name)
+    assert workers.machine.__wrapped__() != here
+
+
+@pytest.mark.parametrize("work", [EAGER - 1, EAGER])
+def test_sums_are_compiled_where_those_in_memory_are(work: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(clipped_sums, "kernel_for", lambda *_, **__: "compiled")
+    crew: Any = SimpleNamespace(facts=[(1, 1.0, True)])
+    far = SpreadSums(Spread(crew, 1, BROAD, 1), Logistic(), work=work)
+    near = ClippedSums(Rows(np.zeros((1, BROAD)), np.ones(1)), Logistic(), work=work)
+    assert far._compiled == (near._kernel is not None) == (work >= EAGER)
 
 
 def test_a_digest_tells_rows_from_others() -> None:

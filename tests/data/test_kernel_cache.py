@@ -14,6 +14,7 @@ pytest.importorskip("numba")
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs POSIX permissions")
 
 STEP = 2.0
+TABLE = np.array([1.0])
 
 
 def _scaled(x):
@@ -68,6 +69,18 @@ def test_a_name_tells_parts_their_options_and_numbers_apart(monkeypatch):
     monkeypatch.setitem(globals(), "_part", _other_part)
     names.add(digest(_scaled))
     assert len(names) == 7
+
+
+def test_a_name_tells_arrays_and_defaults_apart(monkeypatch):
+    def scaled(x, factor=2.0):
+        return factor * x * TABLE[0]
+
+    names = {digest(scaled)}
+    monkeypatch.setitem(globals(), "TABLE", np.array([2.0]))
+    names.add(digest(scaled))
+    scaled.__defaults__ = (3.0,)
+    names.add(digest(scaled))
+    assert len(names) == 3
 
 
 def test_functions_of_other_parts_do_not_share_code():

@@ -16,7 +16,7 @@ from discreet.defaults import Asked, recommend
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
 from discreet.defaults.early_stopping import reach
-from discreet.defaults.rules import PurePerturbation
+from discreet.defaults.rules import OneRun
 from discreet.losses import Logistic
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.problem import Problem, rows_against_noise
@@ -39,8 +39,8 @@ def clip(n_rows: int, budget: Budget) -> float:
 
 def capped_objective(task: Problem, budget: Budget) -> ObjectivePerturbationPlan:
     case = Case(task, budget)
-    assert PurePerturbation().applies(case)
-    plan = PurePerturbation().plan(case)
+    assert OneRun().applies(case)
+    plan = OneRun().plan(case)
     assert isinstance(plan, ObjectivePerturbationPlan)
     return plan
 
@@ -93,6 +93,21 @@ def test_without_a_delta_the_ridge_is_for_weights_within_reach() -> None:
         norm = reach(task, rows_against_noise(task, Budget(1.0)))
         noise = math.sqrt(mean_squared_noise("gamma", plan.scale, 60))
         assert plan.strength == pytest.approx(noise / norm, rel=0.2)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_with_rows_in_plenty_the_ridge_is_for_the_stretched_reach(delta: float) -> None:
+    task, budget = problem(200_000, n_features=60), Budget(8.0, delta)
+    plan = recommend(task, budget)
+    assert isinstance(plan, ObjectivePerturbationPlan)
+    assert plan.problem.loss == Logistic()
+    ratio = rows_against_noise(task, budget)
+    assert ratio > REGIONS[-2].below
+    assert plan.norm_guess == pytest.approx(reach(task, ratio))
+    assert plan.aim == pytest.approx(2.5 * reach(task, ratio), rel=0.02)
+    shorter = recommend(task, budget, Asked(norm_guess=5.0))
+    assert isinstance(shorter, ObjectivePerturbationPlan)
+    assert shorter.strength > plan.strength
 
 
 def test_a_stated_guess_of_the_norm_sets_the_ridge_without_a_delta() -> None:

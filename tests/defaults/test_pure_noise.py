@@ -83,6 +83,14 @@ def test_without_a_delta_and_with_several_draws_nothing_changes() -> None:
     assert with_least_noise(pure, once) == (once, "")
 
 
+def test_pure_noise_keeps_the_guess_of_the_norm() -> None:
+    case = Case(problem(6, 0.0, n_rows=100_000), BUDGET)
+    usual = ObjectivePerturbation(norm_guess=5.0).plan(case.problem, BUDGET)
+    found, why = with_least_noise(case, usual)
+    assert why == TAKEN
+    assert found == case.planned(ObjectivePerturbation(norm_guess=5.0, noise="gamma"))
+
+
 @pytest.mark.parametrize("kind", [ObjectivePerturbation, OutputPerturbation])
 def test_pure_noise_by_name_is_the_run_without_a_delta(kind: Any) -> None:
     named, pure = (

@@ -239,12 +239,15 @@ def test_auto_takes_what_is_sure_to_fit_the_cap_and_expected_to_spend_less() -> 
     assert "one-shot" in method(40, max_epsilon=1e3)
 
 
+def test_weights_of_classes_are_refused() -> None:
+    weighted = clone(LOGISTIC).set_params(class_weight={"low": 1, "high": 3})
+    with pytest.raises(Incompatible, match="class_weight"):
+        AccuracyFirst(weighted).fit(X, CLASS)
+
+
 def test_confidence_is_never_rounded_up_to_certainty() -> None:
     found = AccuracyFirst(RIDGE, max_error=0.4, confidence=0.999, max_epsilon=500.0).fit(X, LABEL)
     assert "confidence 99.9%" in found.summary_
-    three = clone(LOGISTIC).set_params(bounds=Bounds(features=(0, 10), classes=("a", "b", "c")))
-    with pytest.raises(InvalidData, match="one class against the rest"):
-        AccuracyFirst(three).plan(2, N)
     undeclared = PrivateLogisticRegression(bounds=Bounds(features=(0, 10)))
     with pytest.warns(UndeclaredBounds, match="classes"):
         found = AccuracyFirst(undeclared, max_error=0.5).fit(X, CLASS)

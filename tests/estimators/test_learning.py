@@ -160,6 +160,22 @@ def test_the_run_is_the_planned_one_whatever_the_estimator(name: str, relation: 
     assert low < 40 < 70 < high
 
 
+@pytest.mark.parametrize("declared", [None, N, 2 * N])
+def test_a_secret_number_of_rows_decides_nothing(declared: int | None) -> None:
+    model = PrivateRidge(
+        bounds=Bounds(features="private", label=(0, 5000)),
+        neighbours="add-remove",
+        n_rows=declared,
+        random_state=0,
+    )
+    found = []
+    for rows in (N, N - 1):
+        model.fit(FRAME[["age"]][:rows], FRAME.cost[:rows])
+        found.append((model.guarantee_, model.algorithm_, model.settings_, model.n_rows_))
+    assert found[0] == found[1]
+    assert found[0][0].event == model.plan(1, declared).guarantee.event
+
+
 def test_missing_cells_and_declared_ends() -> None:
     table = FRAME.copy()
     table.loc[::3, "age"] = np.nan

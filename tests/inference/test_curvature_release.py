@@ -121,6 +121,8 @@ def test_the_ridge_of_the_table_is_the_one_that_was_asked_for() -> None:
 def test_what_has_no_known_law_is_refused() -> None:
     with pytest.raises(Incompatible, match="delta > 0"):
         planned(budget=Budget(1.0))
+    with pytest.raises(Incompatible, match="no other noise"):
+        planned(ObjectivePerturbation(noise="gamma"))
     with pytest.raises(Incompatible, match="output-perturbation"):
         planned(OutputPerturbation(strength=1.0))
     for part in ({"regularizer": L1(strength=1.0)}, {"constraint": L2Ball(radius=1.0)}):

@@ -16,6 +16,7 @@ from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import (
     LOSSES,
     Absolute,
+    AgainstRest,
     CalibratedLogistic,
     Clipped,
     EuclideanDistance,
@@ -69,6 +70,9 @@ VARIANTS: list[Loss] = [
     Softmax(n_classes=6),
     EuclideanDistance(dim=3),
     SquaredVector(dim=3),
+    AgainstRest(),
+    AgainstRest(each=HuberisedHinge(), n_classes=4),
+    AgainstRest(each=Logistic()),
 ]
 TIGHT = [loss for loss in [*LOSSES.own, *VARIANTS] if not isinstance(loss, CalibratedLogistic)]
 PLAIN = [*LOSSES.values(), *VARIANTS]

@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from discreet.adaptive.certified_stop import Certificate
 from discreet.adaptive.doubling import Doubling
 from discreet.adaptive.noise_reduction import geometric_levels
@@ -120,7 +118,7 @@ def check_options(
 def idle_error(task: Task, metric: str) -> float:
     """Return the most error that one answer for all rows leaves, whatever the data.
 
-    For an error rate that is the better of two answers, for a loss and its excess the answer
+    For an error rate that is the best of all answers, for a loss and its excess the answer
     of weights of zero. On the data at hand it may be much less, which is not public.
 
     >>> from discreet.problem import Problem
@@ -132,10 +130,10 @@ def idle_error(task: Task, metric: str) -> float:
     >>> idle_error(task, "error-rate"), round(idle_error(task, "loss"), 3)
     (0.5, 0.693)
     """
+    loss = task.problem.loss.inner
     if metric == "error-rate":
-        return 0.5
-    loss, label = task.problem.loss.inner, task.problem.bounding.label_bound
-    return float(loss.value(np.zeros(2), np.array([-label, label])).max())
+        return 1.0 - 1.0 / max(loss.outputs, 2)
+    return loss.at_zero(task.problem.bounding.label_bound)
 
 
 def _check_target(task: Task, metric: str, target: float) -> None:

@@ -118,8 +118,10 @@ class OneShot:
 
     def _theory(self) -> float:
         task, p = self.task, self.task.problem.dimension
-        if task.jump is not None:
-            raise Incompatible("The published inversion is for smooth losses. Use rule='tight'.")
+        if task.jump is not None or task.problem.loss.outputs > 1:
+            raise Incompatible(
+                "The published inversion is for smooth losses of one output. Use rule='tight'."
+            )
         norm = task.problem.row_norm * math.sqrt(task.weight)
         scaled = task.strength / (task.n * norm**2)
         if self._squared:

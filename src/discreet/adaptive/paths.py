@@ -197,7 +197,7 @@ class OutputPath(Path):
     def models(self, source: Source, random: Randomness) -> Iterator[Array]:
         """Yield the projected noisy minimisers."""
         task = self.task
-        point = task.minimiser(task.problem.bound(source), self.tolerance)
+        point = task.minimiser(task.problem.bound(source), self.tolerance).ravel()
         if self.noise == "brownian":
             path = BrownianReduction(self.sensitivity, self.costs).path(point, random)
         elif self.noise == "gamma":
@@ -210,4 +210,4 @@ class OutputPath(Path):
             exact = IntegerLaplaceReduction(np.full(p, paid / grid.step), self.levels)
             path = (v * grid.step for v in exact.path(whole, random))
         for released in path:
-            yield task.project(released)
+            yield task.project(released.reshape(task.problem.shape))

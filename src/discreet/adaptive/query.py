@@ -42,9 +42,10 @@ class Query:
     def __post_init__(self) -> None:
         one_of("metric", self.metric, METRICS)
         positive("target", self.target)
-        if self.metric == "error-rate" and self.task.problem.loss.target != "sign":
+        classes = self.task.problem.loss.target in ("sign", "index")
+        if self.metric == "error-rate" and not classes:
             raise Incompatible(
-                "error-rate needs a classifier of two classes. Use metric='loss'.",
+                "error-rate needs a classifier. Use metric='loss'.",
                 parameter="metric",
             )
 
@@ -100,7 +101,7 @@ class Query:
             return lambda w: _clipped_loss(rows, w, limit) - self.target * mass
         if self.metric == "loss":
             ridge = 0.5 * task.strength
-            return lambda w: task.value(rows, w) - ridge * float(w @ w) - self.target * mass
+            return lambda w: task.value(rows, w) - ridge * float(np.vdot(w, w)) - self.target * mass
         return lambda w: _errors(rows, w) - self.target * mass
 
 
@@ -111,12 +112,17 @@ def _clipped_loss(rows: Rows, weights: Array, limit: float) -> float:
 
 
 def _errors(rows: Rows, weights: Array) -> float:
-    """Return the weight of rows on the wrong side; a row at zero counts as wrong."""
-    return float((rows.weight * (rows.y * _margins(rows, weights) <= 0.0)).sum())
+    """Return the weight of rows on the wrong side; a row at zero, or with a tie, is wrong."""
+    if weights.ndim == 1:
+        return float((rows.weight * (rows.y * _margins(rows, weights) <= 0.0)).sum())
+    scores = np.stack([_margins(rows, column) for column in weights.T], axis=1)
+    own = np.take_along_axis(scores, rows.y.astype(np.intp)[:, None], axis=1)
+    wrong = (scores >= own).sum(axis=1) > 1  # its own score is one of them
+    return float((rows.weight * wrong).sum())
 
 
 def _margins(rows: Rows, weights: Array) -> Array:
-    """Return the predictions, each by the same operations wherever its row stands."""
+    """Return the predictions of one output, each by the same operations wherever its row stands."""
     if rows.sparse:
         return np.asarray(rows.X @ weights)
     # privacy: a side is decided by a sign; BLAS may round a row differently when another one

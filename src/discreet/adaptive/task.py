@@ -15,7 +15,7 @@ from discreet.errors import Incompatible, MissingBound
 from discreet.losses import LOSSES, Loss
 from discreet.problem import Problem
 from discreet.sets import L2Ball
-from discreet.solvers.minimize import minimise
+from discreet.solvers.minimize import minimise, minimise_each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +23,14 @@ class Task:
     """Minimise ``J(w) = sum_i f(<x_i, w>; y_i) + strength/2 ||w||^2`` over a public ball.
 
     The ball holds the minimiser whatever the data is: along ``w*``
-    stationarity gives ``strength ||w*||^2 = sum_i -z_i f'(z_i; y_i)``, at most
-    ``Y^2/4`` a row for the squared loss and ``W(1/e)`` for the logistic loss.
+    stationarity gives ``strength ||w*||^2 = sum_i -<z_i, f'(z_i; y_i)>``, at most
+    ``Y^2/4`` a row for the squared loss, ``W(1/e)`` for the logistic loss and
+    ``W((K-1)/e)`` for softmax of K classes.
 
     Parameters
     ----------
     problem
-        With a loss of one output, and no penalty or constraint.
+        With a loss of one output or of classes, and no penalty or constraint.
     strength
         Ridge strength on the sum scale.
     row_l1
@@ -70,8 +71,8 @@ class Task:
         if not _is_known(problem.loss):
             known = ", ".join(loss.name for loss in LOSSES.own if _is_known(loss))
             raise Incompatible(
-                f"Accuracy targets need a loss of one output that is never negative; "
-                f"{problem.loss.name!r} is not known to be one. Known are {known}."
+                "Accuracy targets need a loss of one output, or of classes, that is never "
+                f"negative; {problem.loss.name!r} is not known to be one. Known are {known}."
             )
         if not (problem.regularizer.zero and problem.constraint.whole_space):
             raise Incompatible(
@@ -113,8 +114,7 @@ class Task:
     @property
     def _start(self) -> float:
         """Largest loss of a row at zero weights."""
-        ends = np.array([-1.0, 1.0]) * min(self.problem.bounding.label_bound, 1e300)
-        return float(self.problem.loss.value(np.zeros(2), ends).max())
+        return self.problem.loss.at_zero(min(self.problem.bounding.label_bound, 1e300))
 
     @cached_property
     def loss_range(self) -> tuple[float, float]:
@@ -137,15 +137,19 @@ class Task:
 
     @property
     def curvature(self) -> float:
-        """Bound on the second derivative of the loss in its margin."""
+        """Bound on the trace of the second derivative of the loss in its margins."""
         label, norm = self.problem.bounding.label_bound, self.problem.row_norm
-        return self.problem.loss.regularity(label=label, reach=self.radius * norm).smoothness
+        return self.problem.loss.regularity(label=label, reach=self.radius * norm).trace
 
     @property
     def jump(self) -> float | None:
-        """How much the slope of one row's loss jumps at its corner, if it has one."""
-        form = self.problem.loss.corner(np.array([-1.0, 1.0]))
-        return None if form is None else self.weight * float((form[2] - form[1]).max())
+        """How much the slope of one row's loss jumps at most, if it has a corner."""
+        loss = self.problem.loss
+        # The slopes of all classes may jump at once, each in a coordinate of its own.
+        form = (loss if loss.each is None else loss.each).corner(np.array([-1.0, 1.0]))
+        if form is None:
+            return None
+        return self.weight * float((form[2] - form[1]).max()) * math.sqrt(loss.outputs)
 
     @property
     def rounding(self) -> float:
@@ -159,7 +163,7 @@ class Task:
 
     def value(self, rows: Rows, weights: Array) -> float:
         """Return the objective, rows that overflow counted at the upper end."""
-        ridge = 0.5 * self.strength * float(weights @ weights)
+        ridge = 0.5 * self.strength * float(np.vdot(weights, weights))
         value = rows.objective(self.problem.loss, weights)[0]
         return ridge + min(value, self.most * self.weight * self.loss_range[1])
 
@@ -167,6 +171,18 @@ class Task:
         """Return a point of the ball that is certified to that tolerance."""
         # Without the ball where the minimum is known to lie in it: that is faster.
         secret = self.problem.neighbours == "add-remove"
+        loss, shape, strength = self.problem.loss, self.problem.shape, self.strength
+        if loss.each is not None and secret:
+            # Balls of equal size for the columns lie in the ball of all of them, and hold theirs.
+            ball = L2Ball(radius=self.radius / math.sqrt(loss.outputs))
+            return minimise_each(
+                rows,
+                loss,
+                linear=np.zeros(shape),
+                strength=strength * (1 + 2.0**-40),
+                tolerance=tolerance,
+                constraint=ball,
+            )
         return minimise(
             rows,
             self.problem.loss,
@@ -179,13 +195,15 @@ class Task:
 
 def _is_known(loss: Loss) -> bool:
     """Return whether a loss declares what the ball and the range above rest on."""
-    labels = loss.target == "sign" or (loss.target == "real" and loss.range_at_extreme_labels)
+    classes = loss.target in ("sign", "index")
+    labels = classes or (loss.target == "real" and loss.range_at_extreme_labels)
+    one = loss if loss.each is None else loss.each
     return (
         labels
         and loss.proved_convex
         and loss.nonnegative
         and (
             math.isfinite(loss.regularity(label=1.0, reach=1.0).smoothness)
-            or loss.corner(np.ones(1)) is not None
+            or one.corner(np.ones(1)) is not None
         )
     )

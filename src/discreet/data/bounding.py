@@ -411,6 +411,9 @@ def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:
         # holds for. Their number may be secret, so it is not told.
         if start + raw.X.shape[0] > source.n_rows:
             break
+        # privacy: compiled code would read and write beside a row of another width.
+        if raw.X.shape[1:] != (source.n_features,):
+            raise InvalidData("The source yields rows of another width than it says.")
         yield start, raw
         start += raw.X.shape[0]
     else:

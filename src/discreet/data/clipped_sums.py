@@ -82,6 +82,15 @@ def shared_rows(n_rows: int, products: int = 1) -> int:
     return -(-n_rows // (8 * -(-n_rows // (8 * BLOCK_ROWS))))
 
 
+def patience_of(dimension: int) -> int:
+    """Return the values read before a kernel is loaded or compiled, for rows so long.
+
+    >>> patience_of(10) == PATIENCE, patience_of(100) == EAGER
+    (True, True)
+    """
+    return min(EAGER, PATIENCE) if dimension >= BROAD else PATIENCE
+
+
 def _kept(size: int) -> int:
     """Return how many sums of blocks wait to be added up, from public values only."""
     return max(16, min(1024, 2**20 // max(size, 1)))
@@ -191,7 +200,7 @@ class ClippedSums:
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
-        patience = min(EAGER, PATIENCE) if rows.dimension >= BROAD else PATIENCE
+        patience = patience_of(rows.dimension)
         self._patience = patience if work is None and not shifting else math.inf
         if work is not None and work >= patience:
             self._kernel = kernel_for(loss, rows.X, shifting=shifting)

@@ -32,8 +32,8 @@ _OTHER_ROWS = (
     "tables that do not change."
 )
 _OTHER_MACHINES = (
-    "Workers differ in processor or in versions of discreet, Python, numpy or BLAS, so that their "
-    "sums may round otherwise. Use workers of one kind."
+    "Workers differ in processor or in versions of discreet, Python, numpy, scipy, numba or BLAS, "
+    "so that their sums may round otherwise. Use workers of one kind."
 )
 
 

@@ -4,10 +4,10 @@ A row is read once: it is clipped, scaled, measured, shortened and stored while 
 the nearest cache. Tables have columns; of them some rows at a time are taken, and every step
 runs along a column, so that the processor takes several rows at once. Every step is the one
 that :meth:`Bounding._bound_features <discreet.data.bounding.Bounding>` takes in numpy, in the
-same order and in strict arithmetic, so rows and norms have the same bits. The order in which
-numpy sums squares is not promised by numpy. So it is compared on made-up rows of the same
-width before the loop is used, and where a bit differs numpy bounds the rows. Either way the
-bound on a row holds: the proof allows any order.
+same order and in strict arithmetic, so rows and norms have the same bits, but for signs of
+zeros. The order in which numpy sums squares is not promised by numpy. So it is compared on
+made-up rows of the same width before the loop is used, and where a bit differs numpy bounds
+the rows. Either way the bound on a row holds: the proof allows any order.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Loop:
 def loop_for(n_rows: int, n_features: int) -> Loop | None:
     """Return the loop that bounds rows of that size, or None if numpy should.
 
-    Which of the two does changes no bit, so the number of rows may be secret.
+    Which of the two does changes no number, so the number of rows may be secret.
 
     >>> loop_for(10, 3) is None
     True

@@ -12,7 +12,7 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 
@@ -97,19 +97,31 @@ def _tell(thing: Any, told: list[str], seen: set[int]) -> None:
         told.append(repr(sorted((name, _plain(value)) for name, value in options.items())))
     function = getattr(thing, "py_func", None) or getattr(thing, "_defn", None) or thing
     if not isinstance(function, FunctionType):
-        if isinstance(thing, (bool, int, float, str, tuple)):
-            told.append(repr(thing))
+        told.append(_worded(thing))
         return
     if id(function) in seen:
         return
     seen.add(id(function))
     _tell_code(function.__code__, told)
+    for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        _tell(value, told, seen)
     for name in _names(function.__code__):
         if name in function.__globals__:
             told.append(name)
             _tell(function.__globals__[name], told, seen)
     for cell in function.__closure__ or ():
         _tell(cell.cell_contents, told, seen)
+
+
+def _worded(thing: Any) -> str:
+    """Return what a value is, the same in every process wherever it can be said."""
+    if hasattr(thing, "tobytes"):
+        # Compiled code holds a copy of an array.
+        return repr((str(thing.dtype), thing.shape, thing.tobytes()))
+    if isinstance(thing, ModuleType):
+        return thing.__name__
+    # The words for other things may hold an address: what is on disk is then never found.
+    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')} {thing!r}"
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.bounds import Array
 from discreet.data.blocks import Total, block_rows, shard_rows
 from discreet.data.blockwise import Index
-from discreet.data.clipped_sums import PATIENCE, ClippedSums, parted
+from discreet.data.clipped_sums import PATIENCE, ClippedSums, parted, patience_of
 from discreet.data.cluster import Cluster, Crew
 from discreet.data.rows import Rows
 from discreet.errors import Incompatible
@@ -131,8 +131,10 @@ class SpreadSums(ClippedSums):
     ) -> None:
         self.rows, self.loss, self.shifting = rows, loss, shifting
         self._plain = all(plain for _, _, plain in rows.crew.facts)
-        self._patience = PATIENCE if work is None and not shifting else math.inf
-        self._compiled = work is not None and work >= PATIENCE
+        # privacy: the kernel that rows in memory have, by public numbers alone.
+        patience = patience_of(rows.dimension)
+        self._patience = patience if work is None and not shifting else math.inf
+        self._compiled = work is not None and work >= patience
 
     def __enter__(self) -> Self:
         return self

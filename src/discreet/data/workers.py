@@ -6,12 +6,14 @@ cluster writes exceptions and their arguments to its logs. Workers draw nothing 
 
 from __future__ import annotations
 
+import platform
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from hashlib import blake2b
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,12 +128,23 @@ def digest_of(rows: Rows) -> bytes:
 
 @cache
 def machine() -> str:
-    """Return what decides how numbers round here: versions, and kernels of products."""
+    """Return what decides how numbers round here: versions, processor, kernels of products."""
     kernels = sorted({f"{i['internal_api']} {i['version']} {i.get('architecture')}"
                       for i in threadpool_info() if i["user_api"] == "blas"})  # fmt: skip
     own: Any = sys.modules["discreet"]
-    versions = own.__version__, np.__version__, sys.version_info[:2], sys.byteorder
-    return repr((versions, kernels))
+    versions = own.__version__, sys.version_info[:2], sys.byteorder
+    # Functions of numpy and compiled sums are others where these are, or where one is missing.
+    others = [f"{name} {_version(name)}" for name in ("numpy", "scipy", "numba")]
+    config: Any = np.show_config(mode="dicts")
+    found = config.get("SIMD Extensions", {}).get("found")
+    return repr((versions, others, platform.machine(), found, kernels))
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "missing"
 
 
 def _guarded(work: Callable[[], Any], memory: Memory | None) -> Any:

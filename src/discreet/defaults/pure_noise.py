@@ -64,6 +64,8 @@ def with_least_noise(case: Case, plan: Plan) -> tuple[Plan, str]:
     if kind is None or steps or case.budget.delta == 0.0:
         return plan, ""
     given = case.asked.parameters
+    if isinstance(plan, ObjectivePerturbationPlan):
+        given["norm_guess"] = plan.norm_guess
     try:
         pure = case.planned(kind(noise="gamma", **given))
         gaussian = kind(**given).plan(case.problem, case.budget)

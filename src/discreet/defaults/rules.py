@@ -28,7 +28,7 @@ from discreet.defaults.rounded_corners import has_corner, rounded_corners
 from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
 from discreet.losses import Logistic
 from discreet.mechanisms.batches import rows_of_a_step
-from discreet.problem import Plan, norm_guess_of, usual_norm
+from discreet.problem import Plan, norm_guess_of
 from discreet.tuned.defaults import (
     LEAST_RATE_SOFTMAX,
     PULL,
@@ -125,12 +125,12 @@ class TwoRuns(Rule):
             return None
 
 
-class PurePerturbation(Rule):
-    """Objective perturbation for logistic regression without a delta.
+class OneRun(Rule):
+    """Objective perturbation once, for logistic regression: without a delta, or with many rows.
 
-    The ridge is the one for weights as long as early stopping would reach. Gradients are
-    capped as far as the curvature of one record stays the same. With rows in plenty neither is
-    needed: the ridge is the one for weights of the usual norm.
+    The ridge is for weights as long as early stopping would reach. With rows in plenty it is for
+    longer ones, as objective perturbation stretches any guess. With fewer rows, which is without a
+    delta, gradients are capped as far as the curvature of one record stays the same.
     """
 
     why = "a ridge that is about as strong as the noise leaves weak directions alone"
@@ -138,15 +138,16 @@ class PurePerturbation(Rule):
     def applies(self, case: Case) -> bool:
         if case.problem.clips_groups:
             return False
-        return case.unhindered and case.budget.delta == 0 and case.problem.loss == Logistic()
+        return case.unhindered and case.problem.loss == Logistic()
 
     def plan(self, case: Case) -> Plan:
-        plenty, given = case.region is PLENTY, case.asked.parameters
-        problem = case.problem if plenty else capped(case, perturbed=True)
-        norm = usual_norm(problem) if plenty else reach(problem, case.rows_per_noise)
-        # The ridge is for longer or shorter weights than a guess says, by the rows.
-        longer = ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget) / norm
-        return case.planned(ObjectivePerturbation(**{"norm_guess": norm / longer} | given), problem)
+        problem, norm = case.problem, reach(case.problem, case.rows_per_noise)
+        if case.region is not PLENTY:
+            problem = capped(case, perturbed=True)
+            # The ridge would be for shorter weights than the guess, by the rows.
+            norm *= norm / ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget)
+        given = {"norm_guess": norm} | case.asked.parameters
+        return case.planned(ObjectivePerturbation(**given), problem)
 
 
 class RoundedCorner(Rule):
@@ -279,7 +280,7 @@ RULES: tuple[Rule, ...] = (
     EarlyStopping(),
     ManyRows(),
     TwoRuns(),
-    PurePerturbation(),
+    OneRun(),
     RoundedCorner(),
     SoftmaxDescent(),
     RegressionDescent(),

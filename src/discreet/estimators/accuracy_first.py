@@ -22,10 +22,11 @@ from discreet.estimators.linear import LinearModel
 from discreet.estimators.shared.base import assuming, warn_of_classes
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
-from discreet.estimators.shared.classes import check_two, read_classes
+from discreet.estimators.shared.classes import read_classes
 from discreet.estimators.shared.conditional import available_where
 from discreet.estimators.shared.persistence import Seedless, whole
 from discreet.ledger import Ledger
+from discreet.losses import AgainstRest
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, with_randomness
 from discreet.tuned.algorithms import RIDGE_A_ROW
@@ -41,24 +42,40 @@ ALIKE = (
 
 
 def answers_alike(bounds: Bounds, coef: Array, intercept: Array) -> bool:
-    """Return whether the scores of all rows within the bounds have one sign.
+    """Return whether all rows within the bounds are answered with one class.
 
     It depends on released and public values only, so it costs nothing. Rows that are cut to
     the row norm stay within the ranges.
 
-    >>> answers_alike(Bounds(row_norm=1.0), np.array([0.3, 0.4]), 0.6)
+    >>> answers_alike(Bounds(row_norm=1.0), np.array([[0.3, 0.4]]), np.array([0.6]))
     True
-    >>> answers_alike(Bounds(features=(0, 10)), np.array([0.3, -0.4]), -2.0)
+    >>> answers_alike(Bounds(features=(0, 10)), np.array([[0.3, -0.4]]), np.array([-2.0]))
     False
     """
-    coef, constant = np.ravel(coef), float(np.ravel(intercept)[0])
-    spans = []
+    if len(coef) == 1:  # the score of the second of two classes, beside zero
+        coef, intercept = np.vstack([0.0 * coef, coef]), np.append(0.0, intercept)
+    leads = (
+        all(_above(bounds, coef[k] - coef[j], intercept[k] - intercept[j], k > j)
+            for j in range(len(coef)) if j != k)
+        for k in range(len(coef))
+    )  # fmt: skip
+    return any(leads)
+
+
+def _above(bounds: Bounds, coef: Array, constant: float, strictly: bool) -> bool:
+    """Return whether a score is above zero for all rows within the bounds, or not below it."""
+    lows = []
     if bounds.row_norm is not None and bounds.features is None:
-        spans.append(bounds.row_norm * np.array([-1.0, 1.0]) * np.linalg.norm(coef))
+        lows.append(constant - bounds.row_norm * float(np.linalg.norm(coef)))
     if bounds.features is not None:
         ends = coef[:, None] * np.asarray(bounds.features, dtype=np.float64).reshape(-1, 2)
-        spans.append(np.array([ends.min(axis=1).sum(), ends.max(axis=1).sum()]))
-    return any(constant + low > 0.0 or constant + high <= 0.0 for low, high in spans)
+        lows.append(constant + float(ends.min(axis=1).sum()))
+    return any(low > 0.0 if strictly else low >= 0.0 for low in lows)
+
+
+def _numbered(bounds: Bounds, classes: int) -> Bounds:
+    """Return bounds whose labels are the numbers of so many classes."""
+    return replace(bounds, classes=tuple(range(classes)))
 
 
 def _claim(plan: AccuracyPlan, random: Randomness) -> Guarantee:
@@ -90,11 +107,12 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     Parameters
     ----------
     estimator
-        A private ridge or logistic regression, or another private linear model with two classes or
-        real labels. Its bounds, neighbours, intercept, strength and ``delta`` are used; its
-        epsilon is not. Without a strength of its own 0.005 per row is used, times the squared row
-        norm; for ``"loss"`` and ``"error-rate"`` at most the number of weights over
-        ``max_epsilon``, for all rows, unless tests would then cost too much.
+        A private ridge or logistic regression, or another private linear model with classes or
+        real labels. More than two classes have the softmax loss or, of support vectors, the sum
+        of the losses of each class against the rest. Its bounds, neighbours, intercept, strength
+        and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005 per row is
+        used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most the number of
+        weights over ``max_epsilon``, for all rows, unless tests would then cost too much.
     max_error
         The error that may remain; smaller is harder. By ``metric``, it is how far the objective
         may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
@@ -197,12 +215,10 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         bounds = inner._declared_bounds(n_features)
         assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
-            if bounds.classes is not None:
-                check_two(np.unique(np.asarray(bounds.classes)))
-            else:
+            if bounds.classes is None:
                 warn_of_classes(type(self).__name__, "two are planned for; a fit takes those seen")
                 assumptions = (LABELS_PUBLIC,)
-            bounds = replace(bounds, classes=(0, 1))
+            bounds = _numbered(bounds, 2 if bounds.classes is None else len(bounds.classes))
         return self._planned(inner, bounds, n_features, n_rows, *assumptions)[1]
 
     def check(self) -> Budget:
@@ -222,8 +238,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         schema = self.estimator._declared_schema()
         bounds = self.estimator._given_bounds()
         if bounds.classes is not None:
-            check_two(np.unique(np.asarray(bounds.classes)))
-            bounds = replace(bounds, classes=(0, 1))
+            bounds = _numbered(bounds, len(bounds.classes))
         if schema is not None:
             # The size is not known yet, and nothing that is checked here depends on it.
             width = len(schema.names(self.estimator.target))
@@ -243,6 +258,10 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
                 "AccuracyFirst needs a private estimator of this library, a linear one that is "
                 "fitted at once. In a "
                 "Pipeline put it around the last step, not around the Pipeline."
+            )
+        if getattr(self.estimator, "class_weight", None) is not None:
+            raise Incompatible(
+                "Accuracy targets count all rows alike. Leave class_weight out of the estimator."
             )
         if getattr(self.estimator, "inference", None) is not None:
             raise Incompatible(
@@ -279,6 +298,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     ) -> list[Task]:
         """Return what is asked for with one ridge or, the better first, with two."""
         problem = assuming(inner._problem(bounds, n_features, n_rows), *assumptions)
+        count = 0 if bounds.classes is None else len(bounds.classes)
+        if count > 2 and problem.loss.target == "sign":
+            problem = replace(problem, loss=AgainstRest(each=problem.loss, n_classes=count))
         if problem.loss.inner.quadratic:
             # Targets are about least squares itself; the ball bounds residuals instead.
             problem = replace(problem, loss=problem.loss.inner)
@@ -341,8 +363,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
             inner.classes_, y, assumptions = read_classes(type(self).__name__, bounds, y)
-            check_two(inner.classes_)
-            bounds = replace(bounds, classes=(0, 1))
+            bounds = _numbered(bounds, len(inner.classes_))
         random = as_randomness(self.random_state)
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         ledger = self.ledger if self.ledger is not None else inner.ledger
@@ -359,7 +380,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         if outcome.weights is not None:
             coef, intercept = task.problem.bounding.coefficients(outcome.weights)
             if inner._labels == "classes":
-                coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
+                coef, intercept = np.atleast_2d(coef.T), np.atleast_1d(intercept)
             inner.coef_, inner.intercept_ = coef, intercept
             inner.algorithm_ = method
             inner.guarantee_ = self.guarantee_
@@ -444,8 +465,6 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags"):
             setattr(tags, name, getattr(inner, name))
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
         tags.target_tags.multi_output = False
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.non_deterministic = self.random_state is None

@@ -184,7 +184,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
 
     See Also
     --------
-    PrivateLogisticRegression : fewer features
+    PrivateLogisticRegression : predictions, from sparse rows too
     PrivateLasso : numbers
 
     References

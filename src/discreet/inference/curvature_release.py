@@ -51,6 +51,11 @@ GAINS = (1.0, 0.7, 0.4)
 """Parts that are tried of what Gaussian noise gains, on a scale of logarithms; other laws do not
 reach the first."""
 
+_GAUSSIAN = (
+    "Intervals need Gaussian noise, whose law they are computed from. Pass delta > 0, and no other "
+    "noise."
+)
+
 
 @dataclass(frozen=True)
 class CurvaturePlan(CalibratedPlan):
@@ -224,9 +229,7 @@ def with_curvature(
     """
     epsilon, delta = budget.epsilon, budget.delta
     if delta == 0:
-        raise Incompatible(
-            "Intervals need Gaussian noise, whose law they are computed from. Pass delta > 0."
-        )
+        raise Incompatible(_GAUSSIAN)
     # privacy: a hair more noise, for shares whose squares add up to a hair more than the whole.
     whole = gaussian_multiplier(epsilon, delta) * (1 + 1e-9)
     least = (1 - share) * epsilon
@@ -293,6 +296,8 @@ def _usable(plan: Plan, target: str) -> Fit:
             f"No intervals are known for {plan.algorithm}. Leave inference out, or use "
             "objective-perturbation, noisy-gradient or, for squares, sufficient-statistics."
         )
+    if cast(Fit, plan).budget.delta == 0:
+        raise Incompatible(_GAUSSIAN)
     if problem.grouping is not None:
         raise Incompatible(
             f"Intervals of the {problem.loss.name} loss are known for single rows, not for groups "

@@ -1,6 +1,7 @@
 """Losses of a prediction ``z = <x, w>``; one line in ``LOSSES`` registers a new one."""
 
 from discreet.losses.absolute import Absolute
+from discreet.losses.against_rest import AgainstRest
 from discreet.losses.base import Loss, Regularity
 from discreet.losses.calibrated_logistic import CalibratedLogistic
 from discreet.losses.clipped import Clipped
@@ -38,6 +39,7 @@ LOSSES = Table[Loss](
 __all__ = [
     "LOSSES",
     "Absolute",
+    "AgainstRest",
     "CalibratedLogistic",
     "Clipped",
     "EuclideanDistance",

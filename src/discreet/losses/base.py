@@ -131,6 +131,7 @@ class Loss(Part):
         "nonnegative",
         "probabilities",
         "pull",
+        "each",
         "inner",
         "smoothed",
         "at_zero",
@@ -233,8 +234,11 @@ class Loss(Part):
 
     @property
     def pull(self) -> float | None:
-        """A bound on ``-z f'(z; y)`` over every ``z`` and sign ``y``; None if none is known."""
+        """A bound on ``-<z, f'(z; y)>`` over every ``z`` and class ``y``; None if none is known."""
         return None
+
+    each: Loss | None = None
+    """The loss of every output, if this one sums it over classes, each against the rest."""
 
     @property
     def inner(self) -> Loss:

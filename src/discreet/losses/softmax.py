@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import lambertw, softmax
 
 from discreet.bounds import Array
 from discreet.checks import integer
@@ -49,6 +49,12 @@ class Softmax(Loss):
     @property
     def outputs(self) -> int:
         return self.n_classes
+
+    @property
+    def pull(self) -> float:
+        # With s the odds against y, q the law of the other classes and H its entropy, it is
+        # (H(q) - log s) s / (1 + s) <= (log(K - 1) - log s) s / (1 + s), most at this number.
+        return float(lambertw((self.n_classes - 1) / math.e).real) * (1.0 + 1e-12)
 
     def for_classes(self, count: int) -> Loss:
         return Logistic() if count == 2 else Softmax(n_classes=count)

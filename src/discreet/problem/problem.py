@@ -303,15 +303,18 @@ def corner_refusal(
     >>> from discreet.regularizers import Ridge
     >>> corner_refusal(Hinge(), Ridge(strength=1.0), AllSpace(), 5)
     """
-    if loss.corner(np.ones(1)) is None:
+    one = loss if loss.each is None else loss.each
+    if one.corner(np.ones(1)) is None:
         return (
             f"It needs a smooth loss, or one that says where its corner is; {loss.name!r} is none."
         )
     if not regularizer.kernel.zero:
         return f"Beside a loss with corners, such as {loss.name!r}, it takes a ridge penalty only."
+    if loss.each is not None and not constraint.whole_space:
+        return "With each class against the rest it takes no set."
     if not (constraint.whole_space or constraint.norm == "l2"):
         return f"Beside a loss with corners, such as {loss.name!r}, it takes no set but an l2 ball."
-    if dimension > MOST_CORNERED:
+    if dimension > MOST_CORNERED * loss.outputs:
         return f"With a loss with corners it takes at most {MOST_CORNERED} weights."
     return None
 
@@ -372,13 +375,15 @@ def planned_tolerance(
     label = problem.bounding.label_bound
     if math.isfinite(problem.loss.regularity(label=label, reach=1.0).smoothness):
         return max(1e-6 * lipschitz, 4 * solver_error(problem, norm_guess))
-    form = problem.loss.corner(np.array([-1.0, 1.0]))
+    one = problem.loss if problem.loss.each is None else problem.loss.each
+    form = one.corner(np.array([-1.0, 1.0]))
     assert form is not None
     jump = problem.bounds.weight * float((form[2] - form[1]).max())
     norm, p = problem.row_norm, problem.dimension
     length = max(norm_guess_of(problem, None), norm_guess)
     each = jump * (gamma(p + 4) * norm * length + 4.0 * unit_roundoff() * label)
-    radius, n = problem.constraint.radius(p), problem.n_rows or NOMINAL_ROWS
+    radius = problem.constraint.radius(p)
+    n = (problem.n_rows or NOMINAL_ROWS) * problem.loss.outputs
     ball = 40 * (p + 4) * unit_roundoff() * n * lipschitz * radius if radius < math.inf else 0.0
 
     def least(cornered: float) -> float:

@@ -89,6 +89,9 @@ def minimise(
         raise failed()
     penalty = regularizer or Zero()
     domain = constraint or AllSpace()
+    if loss.each is not None and penalty.kernel.zero and domain.whole_space:
+        ridge = strength + penalty.strong_convexity
+        return minimise_each(rows, loss, linear=linear, strength=ridge, tolerance=room)
     kernel = penalty.kernel
     ridge = nonnegative("strength", strength) + penalty.strong_convexity
     if not math.isfinite(loss.regularity(label=math.inf, reach=1.0).smoothness):
@@ -106,3 +109,51 @@ def minimise(
     if kernel.zero and domain.whole_space:
         return solve_smooth(objective, room)
     return solve_composite(objective, kernel.value, combined_prox(kernel, domain), room)
+
+
+def minimise_each(
+    rows: Rows,
+    loss: Loss,
+    *,
+    linear: Array,
+    strength: float,
+    tolerance: float,
+    constraint: ConvexSet | None = None,
+) -> Array:
+    """Return one column for every class, each a certified minimiser of its class against the rest.
+
+    Parameters
+    ----------
+    rows, loss
+        Rows whose labels are classes, and a loss that sums another one over them.
+    linear, strength
+        Of all columns.
+    tolerance
+        Of all columns together, as :func:`minimise` means it.
+    constraint
+        The set that holds each column.
+
+    Examples
+    --------
+    >>> from discreet.losses import AgainstRest
+    >>> rows = Rows(np.eye(3), np.array([0.0, 1.0, 2.0]))
+    >>> minimise_each(rows, AgainstRest(), linear=np.zeros((3, 3)), strength=1.0, tolerance=1e-6)
+    array([[ 1., -1., -1.],
+           [-1.,  1., -1.],
+           [-1., -1.,  1.]])
+    """
+    assert loss.each is not None
+    # privacy: the squared errors of all columns add up to at most that of the tolerance.
+    part = tolerance / math.sqrt(loss.outputs) * (1.0 - 4.0 * unit_roundoff())
+    columns = [
+        minimise(
+            Rows(rows.X, np.where(rows.y == k, 1.0, -1.0), rows.weight, rows.norms),
+            loss.each,
+            linear=linear[:, k],
+            strength=strength,
+            tolerance=part,
+            constraint=constraint,
+        )
+        for k in range(loss.outputs)
+    ]
+    return np.stack(columns, axis=1)

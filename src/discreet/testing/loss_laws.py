@@ -341,12 +341,22 @@ def probabilities_are_estimated(loss: Loss) -> None:
 
 
 def pull_holds(loss: Loss) -> None:
-    """``pull``, if declared, bounds ``-z f'(z; y)``."""
+    """``pull``, if declared, bounds ``-<z, f'(z; y)>``."""
     if loss.pull is not None:
-        hold(loss.target == "sign", "pull is for labels that are signs")
+        hold(loss.target in ("sign", "index"), "pull is for labels that are classes")
         z, y = sample(loss, 20000, seed=20)
-        most = max(float((-far * z * loss.slope(far * z, y)).max()) for far in (1.0, 10.0))
-        hold(most <= loss.pull * (1 + 1e-12), "pull bounds -z f'(z; y)")
+        for far in (1.0, 10.0):
+            pulls = (-far * z * loss.slope(far * z, y)).reshape(len(z), -1).sum(axis=1)
+            hold(pulls.max() <= loss.pull * (1 + 1e-12), "pull bounds -<z, f'(z; y)>")
+
+
+def each_adds_up(loss: Loss) -> None:
+    """``each``, if declared, adds up to the loss over the classes, each against the rest."""
+    if loss.each is not None:
+        z, y = sample(loss, seed=22)
+        signs = np.where(y[:, None] == np.arange(loss.outputs), 1.0, -1.0)
+        parts = [loss.each.value(z[:, k], signs[:, k]) for k in range(loss.outputs)]
+        hold(np.allclose(sum(parts), loss.value(z, y), rtol=1e-12), "each adds up to the loss")
 
 
 def inner_is_unclipped(loss: Loss) -> None:
@@ -394,6 +404,7 @@ LOSS_LAWS: tuple[Law, ...] = (
     nonnegative_holds,
     probabilities_are_estimated,
     pull_holds,
+    each_adds_up,
     inner_is_unclipped,
     smoothed_names_a_smooth_loss,
 )

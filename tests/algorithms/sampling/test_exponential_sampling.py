@@ -681,5 +681,8 @@ def test_plans_say_what_nineteen_draws_in_twenty_do_not_exceed() -> None:
              for s in range(60)]  # fmt: skip
     over = sum(f > limit for f in found)
     assert stats.binom.ppf(1e-5, 60, 0.2) <= over <= stats.binom.isf(1e-5, 60, 0.2)
+    # A ridge that was asked for is part of what is minimised, so it adds no excess.
+    asked = ExponentialSampling().plan(replace(task, regularizer=Ridge(strength=9.0)), Budget(1.0))
+    assert asked.excess_quantile(0.2) == pytest.approx(stats.gamma(2).isf(0.2) / asked.inverse)
     grid = ExponentialSampling(sampler="grid").plan(task, Budget(1.0))
     assert grid.excess_quantile(0.05) == math.inf

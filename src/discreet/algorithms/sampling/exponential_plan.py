@@ -208,9 +208,7 @@ class ExponentialSamplingPlan(CalibratedPlan):
     @property
     def expected_excess(self) -> float:
         """Bound on the expected excess risk (sum scale) over weights of the guessed norm."""
-        # The pull of a ridge that was asked for is no loss.
-        added = self.strength - self.problem.regularizer.strong_convexity
-        shrinkage = 0.5 * added * self.norm_guess**2
+        shrinkage = self._shrinkage
         if self.sampler in ("grid", "grid-walk"):
             if self.problem.n_rows is None:
                 return math.inf
@@ -230,7 +228,14 @@ class ExponentialSamplingPlan(CalibratedPlan):
         if self.sampler not in FINE:
             return math.inf
         spread = noise_quantile("gamma", 1.0 / self.inverse, self.region.dimension, failure)
-        return spread + 0.5 * self.strength * self.norm_guess**2
+        return spread + self._shrinkage
+
+    @property
+    def _shrinkage(self) -> float:
+        """What the ridge adds to the excess of weights of the guessed norm."""
+        # The pull of a ridge that was asked for is no loss.
+        added = self.strength - self.problem.regularizer.strong_convexity
+        return 0.5 * added * self.norm_guess**2
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""

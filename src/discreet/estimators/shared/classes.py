@@ -118,19 +118,6 @@ def class_numbers(classes: Any, y: Any, declared: str) -> Any:
     return index
 
 
-def check_two(classes: Any) -> None:
-    """Refuse more classes than two.
-
-    >>> check_two(["no", "yes"])
-    """
-    if len(classes) > 2:
-        raise InvalidData(
-            "Only binary classification is supported. The type of the target is multiclass, but "
-            "sensitivities and quantiles of accuracy targets are worked out for two classes. Ask "
-            "for one class against the rest, or name epsilon and fit the estimator itself."
-        )
-
-
 def check_class_weight(given: Any) -> dict[str, float] | None:
     """Return declared weights by the text of their class, the largest of them 1.
 

@@ -138,7 +138,7 @@ class LearnedFirst:
     @classmethod
     def plan(cls, estimator: Any, n_features: int | None, n_rows: int | None) -> LearnedFirst:
         """Price a fit with no data."""
-        declared = getattr(estimator, "n_rows", None)
+        declared = getattr(estimator, "n_rows", None) or n_rows
         size = declared if estimator.neighbours == "add-remove" else n_rows
         columns, inner = _columns(estimator, n_features, size), stand_in(estimator)
         if not hasattr(inner, "plan"):
@@ -251,7 +251,9 @@ def fit_learned(estimator: Any, fit: Any, X: Any, y: Any = None, groups: Any = N
             parameter="bounds",
         )
     width = rows.shape[1] if estimator.schema is None else None
-    plan = LearnedFirst.plan(estimator, width, rows.shape[0])
+    # privacy: under add-remove the number of rows is secret, and no plan may know it.
+    size = None if estimator.neighbours == "add-remove" else rows.shape[0]
+    plan = LearnedFirst.plan(estimator, width, size)
     random = as_randomness(estimator.random_state)
     claim = with_randomness(plan.guarantee, random)
     with charged(estimator, estimator.ledger, claim, "learned columns, then a fit"):
