@@ -25,7 +25,7 @@ from discreet.algorithms.perturbation.compiled_moments import whole_sums
 from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, RawBlock, Rows, Source
-from discreet.data.blocks import in_order, slices
+from discreet.data.blocks import block_rows, in_order, slices
 from discreet.data.fused import loop_for
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.problem import NOMINAL_ROWS, Problem
@@ -251,8 +251,14 @@ class SecondMoments:
                 capped = source.capped  # type: ignore[attr-defined]
                 rows = rows.shared(capped.share[here], capped.codes[here])
             found = np.zeros((2, d, d), dtype=np.int64)
+<<<<<<< HEAD
             for s in slices(rows.n_rows, _COMPILED if quick else _BLOCK):
                 part = self._compiled(rows, s) if quick else self._block(rows, s)
+=======
+            # Sparse rows come in longer blocks than fit into memory as dense ones.
+            for s in slices(rows.n_rows, min(_BLOCK, block_rows(self.dimension))):
+                part = self._block(rows, s)
+>>>>>>> main
                 # privacy: high and low digits apart, so that no number of rows overflows
                 found += np.stack([part >> 30, part & (2**30 - 1)])
             return found, rows.n_rows
