@@ -1,22 +1,13 @@
 """Bounding of dense rows in one compiled loop, when numba is installed (extra ``compiled``).
 
 A row is read once: it is clipped, scaled, measured, shortened and stored while it is in
-<<<<<<< HEAD
 the nearest cache. Tables have columns; of them some rows at a time are taken, and every step
 runs along a column, so that the processor takes several rows at once. Every step is the one
 that :meth:`Bounding._bound_features <discreet.data.bounding.Bounding>` takes in numpy, in the
 same order and in strict arithmetic, so rows and norms have the same bits, but for signs of
-zeros. The order in which numpy sums squares is not promised by numpy. So it is compared on
+zeros. The order in which numpy sums squares is not documented. So it is compared on
 made-up rows of the same width before the loop is used, and where a bit differs numpy bounds
 the rows. Either way the bound on a row holds: the proof allows any order.
-=======
-the nearest cache. Every step is the one that :meth:`Bounding._bound_features
-<discreet.data.bounding.Bounding>` takes in numpy, in the same order and in strict
-arithmetic, so rows and norms have the same bits, but for signs of zeros. The order in which
-numpy sums squares is not documented. So it is compared on made-up rows of the same
-width before the loop is used, and where a bit differs numpy bounds the rows. Either way the
-bound on a row holds: the proof allows any order.
->>>>>>> main
 """
 
 from __future__ import annotations

@@ -251,14 +251,10 @@ class SecondMoments:
                 capped = source.capped  # type: ignore[attr-defined]
                 rows = rows.shared(capped.share[here], capped.codes[here])
             found = np.zeros((2, d, d), dtype=np.int64)
-<<<<<<< HEAD
-            for s in slices(rows.n_rows, _COMPILED if quick else _BLOCK):
-                part = self._compiled(rows, s) if quick else self._block(rows, s)
-=======
             # Sparse rows come in longer blocks than fit into memory as dense ones.
-            for s in slices(rows.n_rows, min(_BLOCK, block_rows(self.dimension))):
-                part = self._block(rows, s)
->>>>>>> main
+            size = min(_BLOCK, block_rows(self.dimension))
+            for s in slices(rows.n_rows, _COMPILED if quick else size):
+                part = self._compiled(rows, s) if quick else self._block(rows, s)
                 # privacy: high and low digits apart, so that no number of rows overflows
                 found += np.stack([part >> 30, part & (2**30 - 1)])
             return found, rows.n_rows
