@@ -145,7 +145,8 @@ def test_missing_numbers_are_refused_or_blank_as_in_memory(tmp_path: Path) -> No
     there = clone(blank).fit(holed, LEVEL)
     assert np.array_equal(there.coef_, clone(blank).fit(tmp_path / "h.parquet", "level").coef_)
     columns = {name: X[:, j] for j, name in enumerate("abc")}
-    pq.write_table(pa.table({**columns, "level": np.where(LEVEL < 1, LEVEL, np.inf)}), tmp_path / "l.parquet")
+    columns["level"] = np.where(LEVEL < 1, LEVEL, np.inf)
+    pq.write_table(pa.table(columns), tmp_path / "l.parquet")
     with pytest.raises(InvalidData, match="y has a missing or non-finite"):
         clone(model).fit(tmp_path / "l.parquet", "level")
 
