@@ -198,10 +198,10 @@ def run(arguments: argparse.Namespace) -> None:
             folder = RESULTS if zero_out else RESULTS / "replace-one"
             path = folder / f"{problem}.{epsilon:g}.{delta:g}{tail}.json"
             held = json.loads(path.read_text()) if path.exists() else {}
-            if "baselines" not in held:
+            if "baselines" not in held or arguments.baselines:
                 best = optimum(kind, *first) if best is None else best
                 fits = baselines(kind, *first, epsilon, delta, best, twice=not zero_out)
-                held = {
+                held |= {
                     "kind": kind,
                     "half": arguments.half,
                     "rows": first[0].shape,
@@ -209,7 +209,7 @@ def run(arguments: argparse.Namespace) -> None:
                     "baselines": hindsight(
                         {k: [measures(kind, first, second, w) for w in v] for k, v in fits.items()}
                     ),
-                    "ours": {},
+                    "ours": held.get("ours", {}),
                 }
             for name, fit in (CANDIDATES | (OTHERS.get(kind, {}) if zero_out else {})).items():
                 label = (arguments.label or name) if name == "default" else name
@@ -267,6 +267,7 @@ def main() -> None:
     )
     parser.add_argument("--oracle", action="store_true", help="also the best guess of the norm")
     parser.add_argument("--again", action="store_true", help="fit ours again")
+    parser.add_argument("--baselines", action="store_true", help="fit the baselines again")
     parser.add_argument("--label", help="name of the rule in the results")
     parser.add_argument(
         "--constant",
