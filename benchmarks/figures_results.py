@@ -1,4 +1,4 @@
-"""Pictures from kept results: accuracy against epsilon, and defaults against hindsight."""
+"""Pictures from kept results: accuracy against epsilon, defaults against hindsight, growth."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ LOOKS: dict[str, dict[str, Any]] = {
 """How each method of ``logistic.py`` is drawn: squares for zero-out or add-remove neighbours."""
 
 SHOWN = ("discreet", "jax-privacy", "opacus", "rkw23", "phased-sgd")
+TITLES = {
+    "adult": "Adult",
+    "covertype": "Covertype",
+    "kdd99": "KDD-99",
+    "synthetic": "Artificial rows",
+}
 
 
 def _lines(table: list[dict[str, Any]], axes: Any, key: str, methods: Any) -> None:
@@ -51,7 +57,7 @@ def draw_problem(name: str, lines: list[dict[str, Any]], path: Path) -> None:
     left.set(yscale="log", ylabel="excess empirical risk")
     right.set_ylabel("test accuracy")
     right.axhline(lines[0]["non_private_accuracy"], color=QUIET, linewidth=1)
-    left.set_title(name)
+    left.set_title(TITLES.get(name, name))
     handles = right.get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=8)
     save(figure, path)
@@ -61,17 +67,43 @@ def draw_problem(name: str, lines: list[dict[str, Any]], path: Path) -> None:
 def draw_frontier(path: Path) -> None:
     """Draw test accuracy against epsilon on all data sets, for methods of like relations."""
     table = [line for line in summarise(RESULTS / "logistic") if "excess" in line]
-    names = list(dict.fromkeys(line["problem"] for line in table))
-    figure = new_figure(11.0, 4.0)
-    panels = figure.subplots(1, len(names))
-    for axes, name in zip(panels, names, strict=True):
+    figure = new_figure(8.2, 7.0)
+    panels = figure.subplots(2, 2).ravel()
+    for axes, (name, title) in zip(panels, TITLES.items(), strict=True):
         lines = [line for line in table if line["problem"] == name]
         _lines(lines, axes, "accuracy", SHOWN)
         axes.axhline(lines[0]["non_private_accuracy"], color=INK, linewidth=1, label="not private")
-        axes.set_title(name)
-    panels[0].set_ylabel("test accuracy")
+        axes.set_title(title)
+        axes.set_ylabel("test accuracy")
     handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9)
+    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize=9)
+    save(figure, path)
+
+
+GROWTH = {
+    "logistic": ("logistic regression", {"color": BLUE, "marker": "o", "linestyle": "-"}),
+    "ridge": ("ridge regression", {"color": ORANGE, "marker": "s", "linestyle": "--"}),
+    "median": ("median of a column", {"color": GREEN, "marker": "^", "linestyle": "-."}),
+    "read": ("reading the files", {"color": QUIET, "marker": "v", "linestyle": ":"}),
+}
+
+
+@style()
+def draw_growth(path: Path) -> None:
+    """Draw processor time and memory against the number of rows, as ``scale.py`` found them."""
+    lines = json.loads((RESULTS / "scale.json").read_text())["lines"]
+    figure = new_figure(8.2, 3.8)
+    left, right = figure.subplots(1, 2)
+    for model, (label, look) in GROWTH.items():
+        own = sorted((x for x in lines if x["model"] == model), key=lambda x: x["rows"])
+        for axes, key in ((left, "cpu"), (right, "memory")):
+            axes.plot([x["rows"] for x in own], [x[key] for x in own], label=label, **look)
+    left.set(xscale="log", yscale="log", xlabel="rows of 20 columns", ylabel="processor seconds")
+    right.set(xscale="log", xlabel="rows of 20 columns", ylabel="peak memory, GB")
+    right.set_ylim(bottom=0)
+    left.set_title("Time grows like the rows")
+    right.set_title("Memory, with 2 GB for rows")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     save(figure, path)
 
 

@@ -106,26 +106,9 @@ def measured(folder: Path, n_rows: int, memory: str, models: list[str]) -> list[
 
 def picture() -> None:
     """Draw seconds and memory against rows."""
-    import matplotlib
+    from figures_results import draw_growth
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    lines = json.loads((RESULTS / "scale.json").read_text())["lines"]
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-    for model in MODELS:
-        own = sorted((x for x in lines if x["model"] == model), key=lambda x: x["rows"])
-        rows = [x["rows"] for x in own]
-        for axis, what in zip(axes, ("cpu", "memory"), strict=True):
-            axis.plot(rows, [x[what] for x in own], marker="o", label=model)
-    for axis, what in zip(axes, ("processor seconds", "peak memory, GB"), strict=True):
-        axis.set_xscale("log")
-        axis.set_xlabel("rows of 20 columns")
-        axis.set_ylabel(what)
-    axes[0].set_yscale("log")
-    axes[0].legend()
-    figure.tight_layout()
-    figure.savefig(RESULTS / "scale.png", dpi=110)
+    draw_growth(RESULTS / "scale.png")
 
 
 def main() -> None:

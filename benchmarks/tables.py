@@ -171,15 +171,21 @@ def matrix(path: Path, table: Table, schema: Schema) -> Any:
     return X, np.array([at.get(v, math.nan) for v in y.tolist()])
 
 
-def one_split(name: str, table: Table, lines: list[str], seed: int, folder: Path) -> Any:
-    """Return the scores of every way, and whether one seed gave Python and shell one model."""
-    schema_file = HERE / "schemas" / f"{name}.toml"
-    schema = Schema.from_toml(schema_file)
+def split(table: Table, lines: list[str], seed: int, folder: Path) -> tuple[Path, Path]:
+    """Write training lines and every fifth, drawn at random, for a test; return both files."""
     head, rows = ([], lines) if table.header is not None else (lines[:1], lines[1:])
     order = np.random.default_rng(seed).permutation(len(rows))
     train, test = folder / "train.csv", folder / "test.csv"
     for path, part in ((train, order[len(rows) // 5 :]), (test, order[: len(rows) // 5])):
         path.write_text("\n".join([*head, *(rows[i] for i in part)]) + "\n")
+    return train, test
+
+
+def one_split(name: str, table: Table, lines: list[str], seed: int, folder: Path) -> Any:
+    """Return the scores of every way, and whether one seed gave Python and shell one model."""
+    schema_file = HERE / "schemas" / f"{name}.toml"
+    schema = Schema.from_toml(schema_file)
+    train, test = split(table, lines, seed, folder)
     (X, y), (new, truth) = (matrix(p, table, schema) for p in (train, test))
     bounds = schema.bounds_for(table.target)
     labels = {"classes": None if bounds.classes is None else (0, 1), "label": bounds.label}

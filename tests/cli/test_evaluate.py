@@ -28,6 +28,9 @@ def test_prints_a_table_and_writes_numbers_and_curves(fitted, run):
     assert content["guarantee"]["secure"] is True
     assert 0 <= content["metrics"]["accuracy"]["value"] <= 1
     assert (fitted / "curves.png").stat().st_size > 5000
+    again = "evaluate model.json data.csv --epsilon 2 --out scores.json"
+    assert run(again)[0] == 1  # scores are paid for
+    assert run(f"{again} --force")[0] == 0
     assert "written to scores.json" in err
 
 

@@ -201,6 +201,17 @@ def test_intervals_of_means_cover(kind, counted):
     assert 0.95 - SLACK - 0.01 < hits / RUNS < 0.95 + SLACK + 0.02
 
 
+@pytest.mark.parametrize(("low", "high", "mean"), [(0.0, 0.52, 0.06), (0.34, 0.66, 0.5)])
+def test_intervals_of_means_cover_where_noise_hides_how_values_vary(low, high, mean):
+    random, n, law, hits = np.random.default_rng(8), 100, NoiseLaw("gaussian", 1.0), 0
+    for _ in range(RUNS):
+        v = np.where(random.random(n) < (mean - low) / (high - low), high, low)
+        block = moments(v, np.ones(n, dtype=bool)) + random.normal(size=2)
+        found = mean_estimate(block, law, Size(float(n)), level=0.95, low=0.0, high=1.0)
+        hits += found.low <= mean <= found.high
+    assert hits / RUNS > 0.95 - SLACK  # without the deviation that is added, less than 0.92
+
+
 @pytest.mark.parametrize("counted", [False, True])
 def test_intervals_of_r2_cover(counted):
     random, n, hits = np.random.default_rng(6), 3000, 0

@@ -24,7 +24,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient
 from discreet.algorithms.gradient.path import descend
 from discreet.errors import Incompatible, InvalidData
-from discreet.inference import CurvatureIntervals
+from discreet.inference import CurvatureIntervals, arriving_steps
 from discreet.inference.descent_law import law_of_descent
 from discreet.losses import Logistic
 from discreet.noise import Seeded
@@ -54,6 +54,7 @@ def test_the_formulas_on_a_diagonal_hessian() -> None:
     assert kept.centre == pytest.approx([1.0, -2.0])
     assert kept.spread == pytest.approx(np.diag([0.02, 0.01]))
     assert intervals(ridge=20.0, target="population").centre == pytest.approx(found.centre)
+    assert intervals(ridge=20.0, outward=0.1).centre == pytest.approx([0.9, -1.8])
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,7 @@ def test_values_that_do_not_fit_together_are_refused() -> None:
         {"weights": [1.0]},
         {"noise": 0.0},
         {"ridge": 30.0},
+        {"outward": -0.1},
         {"left": [np.nan, 0.0]},
         {"middle": np.eye(2)},
         {"middle_noise": 1.0},
@@ -112,6 +114,20 @@ def test_the_law_of_a_descent_is_that_of_its_own_steps(rule: str, output: str) -
     # Five standard errors of a mean; six tenths and more for 150 variances.
     assert (np.abs(draws.mean(axis=0) - goal + rest * goal) < 5 * np.sqrt(spread / 150)).all()
     assert (np.abs(np.log(draws.var(axis=0) / spread)) < 0.6).all()
+
+
+@pytest.mark.parametrize(("n", "p"), [(1000, 3), (40_000, 100), (2000, 300)])
+def test_descents_for_intervals_arrive_however_many_features_there_are(n: int, p: int) -> None:
+    problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+                      n_features=p, n_rows=n)  # fmt: skip
+    plan = NoisyGradient(**arriving_steps(problem)).plan(problem, Budget(4.0, 1e-6))
+    usual, most = problem.usual_curvature, n * problem.terms.smoothness
+    spread, rest, swing = law_of_descent(plan, np.array([usual / 5, usual, most]))
+    assert (np.abs(rest) < [0.1, 1e-3, 1e-3]).all()
+    # Twice what one solve by noise that costs as much would give, and not much more.
+    once = plan.noise.scale**2 / plan.steps / np.array([usual, most]) ** 2
+    assert (spread[1:] < 3 * once).all()
+    assert (swing[1:] < 50 * once[0]).all()
 
 
 def people(random: np.random.Generator, n: int) -> Any:

@@ -52,6 +52,21 @@ def test_replace_one_speaks_of_values_and_names_assumptions():
     assert "Assumes: the moon is round." in text
 
 
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_the_noise_of_objective_perturbation_stands_first(neighbours):
+    random = np.random.default_rng(0)
+    X, y = random.uniform(-1, 1, (2000, 2)), random.integers(0, 2, 2000)
+    bounds = Bounds(features=(-1, 1), classes=(0, 1))
+    model = PrivateLogisticRegression(
+        algorithm="objective-perturbation", bounds=bounds, neighbours=neighbours
+    ).fit(X, y)
+    found = card_dict(model)["noise_multiplier"]
+    # A row has norm sqrt(2), the intercept half of that, and no gradient is longer than both.
+    apart = 2.5**0.5 if neighbours == "zero-out" else 10**0.5
+    assert found[0] == pytest.approx(model.guarantee_.event.events[0].sigma / apart, rel=1e-6)
+    assert 0.9 < found[0] / gaussian_multiplier(1.0, 1e-6) < 1.5
+
+
 def test_add_remove_and_other_units():
     text = flat(card_text(replace(PURE, neighbours="add-remove", unit="person")))
     assert "with your person and without it" in text

@@ -23,6 +23,7 @@ COLUMNS: dict[str, Column] = {
     "text": Categories(["1", "True", "x"]),
     "other": Categories(["1", "True"], other="rest"),
     "numbers": Categories([1, 2, 3]),
+    "baseline": Categories(["1", "True"], other="rest", baseline="True"),
     "codes": Codes(1, 4, other=4),
     "boolean": Boolean(),
     "words": Boolean("x", "1"),
@@ -107,6 +108,12 @@ def test_a_value_stands_for_missing_cells_and_other_for_undeclared_ones() -> Non
     assert jobs.encode(["b", "zzz", "", None], "a").tolist() == [
         [0, 1, 0], [0, 0, 1], [1, 0, 0], [1, 0, 0]
     ]  # fmt: skip
+    fewer = Categories(["a", "b"], other="rest", baseline="b")
+    assert list(fewer.features("c", "indicator")) == ["c=a", "c=rest", "c missing"]
+    assert fewer.encode(["a", "b", "z", ""], "indicator").tolist() == [
+        [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 1]
+    ]  # fmt: skip
+    assert fewer.classes == ("a", "b", "rest")  # as a target nothing is left out
     empty = Categories(["", "a"])
     assert empty.encode(["", None, "a"], "refuse").tolist() == [[1, 0], [1, 0], [0, 1]]
     assert Codes(1, 3, other=3).encode([1, 77, ""], "indicator").tolist() == [
@@ -126,6 +133,9 @@ def test_a_value_stands_for_missing_cells_and_other_for_undeclared_ones() -> Non
         (lambda: Categories(["a", "b"], missing="c"), "missing must be one of"),
         (lambda: Categories(["a", "b"], other=3), "other must be text"),
         (lambda: Categories([1, 2**53 + 1]), "no cell is read as"),
+        (lambda: Categories(["a", "b"], baseline="c"), "baseline must be one"),
+        (lambda: Categories("private", baseline="a"), "must be the category other"),
+        (lambda: Codes(0, 3, baseline=9), "baseline must be one"),
         (lambda: Codes(3, 1), "first < last"),
         (lambda: Codes(0, 10**6), "at most 10,000"),
         (lambda: Codes(0, 3, other=9), "one of the declared codes"),

@@ -10,7 +10,7 @@ from typing import Any, cast
 from discreet.bounds import Neighbours
 from discreet.cli.fit import hides_size, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import check_outputs, read_model, read_schema, say, tell
+from discreet.cli.shared.files import add_force, check_outputs, read_model, read_schema, say, tell
 from discreet.cli.shared.inputs import Inputs, add_inputs
 from discreet.cli.shared.parser import add_budget, add_group, add_seed, grouped
 from discreet.errors import Incompatible, InvalidParameter
@@ -59,6 +59,7 @@ def add(verbs: Any) -> None:
     )
     add_seed(parser)
     add_group(parser)
+    add_force(parser)
     add_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     from discreet.evaluation import plan_evaluation, run_plan
 
     inputs = Inputs.of(args)
-    check_outputs(*args.out, inputs=(args.model, *inputs.files, args.schema))
+    check_outputs(*args.out, inputs=(args.model, *inputs.files, args.schema), force=args.force)
     for path in args.out:
         if path.suffix.lower() not in (".json", *_PICTURES):
             raise InvalidParameter(f"{path}: end the name in .json, .png, .pdf or .svg.")

@@ -79,7 +79,7 @@ def add(verbs: Any) -> None:
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--ledger`` to a verb that reads rows."""
     parser.add_argument(
-        "--ledger", help="ledger that is charged before the fit; see discreet ledger --help"
+        "--ledger", help="ledger that is charged before rows are read; see discreet ledger --help"
     )
 
 

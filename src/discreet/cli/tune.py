@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.cli.fit import declared_model, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.shared.inputs import Inputs, add_inputs
 from discreet.cli.shared.models import MODELS
 from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
@@ -34,7 +34,7 @@ def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "tune",
         help="choose settings of a model privately and write the winner",
-        description="Fit a model to a CSV file with several settings, choose one privately and "
+        description="Fit a model to files of rows with several settings, choose one privately and "
         "write the winner, all within one budget.",
         epilog=_EPILOG,
     )
@@ -65,6 +65,7 @@ def add(verbs: Any) -> None:
     parser.add_argument("--plan-only", action="store_true", help="say the costs and read no row")
     parser.add_argument("--rows", type=int, help="number of rows, for --plan-only")
     add_seed(parser)
+    add_force(parser)
     add_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.set_defaults(
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
     if (args.out is None) != args.plan_only:
         raise InvalidParameter("Pass either --out, the model file to write, or --plan-only.")
     inputs = Inputs.of(args)
-    check_outputs(args.out, inputs=(*inputs.files, args.schema))
+    check_outputs(args.out, inputs=(*inputs.files, args.schema), force=args.force)
     schema = read_schema(args.schema)
     search = PrivateSearch(
         declared_model(args, schema, algorithm=args.algorithm),

@@ -4,7 +4,7 @@ A row is read once: it is clipped, scaled, measured, shortened and stored while 
 the nearest cache. Every step is the one that :meth:`Bounding._bound_features
 <discreet.data.bounding.Bounding>` takes in numpy, in the same order and in strict
 arithmetic, so rows and norms have the same bits, but for signs of zeros. The order in which
-numpy sums squares is not promised by numpy. So it is compared on made-up rows of the same
+numpy sums squares is not documented. So it is compared on made-up rows of the same
 width before the loop is used, and where a bit differs numpy bounds the rows. Either way the
 bound on a row holds: the proof allows any order.
 """

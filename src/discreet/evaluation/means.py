@@ -40,14 +40,15 @@ class Mean:
         >>> Mean.of(10.0, 0.0, NoiseLaw("gaussian", 1.0), Size(100.0)).value
         0.6
         """
-        shift = first / size.value
-        square = 0.5 + second / SPREAD / size.value
+        shift, beyond = first / size.value, second / SPREAD / size.value
         mean = 0.5 + shift
-        # A mean in [0, 1] bounds the variance whatever noise says of it.
-        most = min(max(mean, 0.0), 1.0) * (1.0 - min(max(mean, 0.0), 1.0))
-        variance = min(max(square - mean**2, 0.0), most)
         noise = math.hypot(law.deviation, shift * size.noise) / size.value
-        return cls(mean, noise, math.sqrt(variance))
+        of_square = math.hypot(law.deviation / SPREAD, beyond * size.noise) / size.value
+        # One deviation of its own noise is added, or noise would often make it far too small.
+        variance = 0.5 + beyond - mean**2 + math.hypot(of_square, 2.0 * mean * noise)
+        # A mean in [0, 1] bounds the variance whatever noise says of it.
+        away = min(max(abs(shift) - noise, 0.0), 0.5)
+        return cls(mean, noise, math.sqrt(min(max(variance, 0.0), 0.25 - away**2)))
 
 
 def mean_estimate(

@@ -38,7 +38,7 @@ UNCLEAR = (
     "the data does not stand out from the noise in every direction: the least eigenvalue of the "
     "released {} is below twice the noise. More rows, a larger epsilon or fewer features help. "
     "Columns that add up to a constant never stand out beside an intercept: declare a column of "
-    "two categories as boolean, and leave one indicator of every other category out"
+    "two categories as boolean, and name a baseline of every other one"
 )
 """What is said where that fails."""
 

@@ -61,6 +61,8 @@ class CurvatureIntervals(Inference):
         The whole ridge, and the part of it that belongs to the target.
     left
         How far weights may be off in the mean, in size; 0 for a certified minimiser.
+    outward
+        Part of their length that a descent which swings moves weights out by.
     middle, middle_noise
         Released sum of squared gradients and the deviation of its noise; empty and 0 where the
         labels are taken to follow the logistic model.
@@ -85,10 +87,11 @@ class CurvatureIntervals(Inference):
     left: Array
     middle: Array = ()  # type: ignore[assignment]  # an array once made
     middle_noise: float = 0.0
+    outward: float = 0.0
 
     @property
     def _numbers(self) -> tuple[str, ...]:
-        own = ("weights", "hessian", "noise", "covering", "strength", "ridge", "left")
+        own = ("weights", "hessian", "noise", "covering", "strength", "ridge", "left", "outward")
         return (*super()._numbers, *own, "middle", "middle_noise")
 
     def _holds_together(self) -> bool:
@@ -99,7 +102,8 @@ class CurvatureIntervals(Inference):
             fits.append(matrix.shape == (p, p) and bool((matrix == matrix.T).all()))
         fits.append((self.middle_noise > 0) == (self.middle.size > 0))
         fits.append(self.target == "population" or (self.target == "robust") == bool(squares))
-        return all(fits) and self.noise > 0 and 0 <= self.ridge <= self.strength
+        fits += [self.noise > 0, 0 <= self.ridge <= self.strength, self.outward >= 0]
+        return all(fits)
 
     @property
     def _kept(self) -> float:
@@ -140,7 +144,7 @@ class CurvatureIntervals(Inference):
     @cached_property
     def centre(self) -> Array:
         """The debiased weights."""
-        return self.weights + self._back
+        return self.weights + self._back - self.outward * self.weights
 
     @cached_property
     def spread(self) -> Array:

@@ -159,7 +159,7 @@ class CurvaturePlan(CalibratedPlan):
         return min(max(asked, self.problem.regularizer.strong_convexity), self.fit.strength)
 
     def _intervals(self, weights: Array, noisy: Array, middle: Array | None) -> CurvatureIntervals:
-        covering, left = self._law(weights, noisy)
+        covering, left, outward = self._law(weights, noisy)
         squares: dict[str, Any] = {}
         if middle is not None:
             squares = {"middle": middle, "middle_noise": self.middle.scale}
@@ -173,15 +173,18 @@ class CurvaturePlan(CalibratedPlan):
             strength=self.fit.strength,
             ridge=self.ridge,
             left=left,
+            outward=outward,
             **squares,
         )
 
-    def _law(self, weights: Array, noisy: Array) -> tuple[Array, Array]:
-        """Return the covariance of weights about the minimiser, and what is left of the way."""
+    def _law(self, weights: Array, noisy: Array) -> tuple[Array, Array, float]:
+        """Return the covariance of weights about the minimiser, how far off they may be in the
+        mean, and the part of their length that is to be taken off.
+        """
         values, basis = np.linalg.eigh(noisy)
         # Where curvature is noise no interval is finite, whatever stands here.
         curvatures = np.maximum(values, self.hessian.scale)
-        logistic = self.problem.loss == Logistic()
+        outward = 0.0
         if isinstance(self.fit, ObjectivePerturbationPlan):
             hidden = self.fit.noise.mean_square / self.problem.dimension
             spread = self.fit.scale**2 / (curvatures + self.fit.strength) ** 2 + hidden
@@ -191,12 +194,14 @@ class CurvaturePlan(CalibratedPlan):
             left = np.abs(basis @ (rest * (basis.T @ (self.fit.start - weights))))
         # Curvatures of rows sum up to at least the trace over the square of the longest row.
         margin = float(swing @ curvatures) * self.problem.row_norm**2 / float(curvatures.sum())
-        if not logistic:
+        if self.problem.loss != Logistic():
             inverse = (basis**2 / curvatures).sum(axis=1)
             left = left + margin / 2 * bend(self.problem) * np.sqrt(inverse)
         elif isinstance(self.fit, NoisyGradientPlan):
-            left = left + margin / 4 * np.abs(weights)
-        return (basis * spread) @ basis.T, left
+            # Swinging moves weights out by 0 to margin/4 of their length: the middle is taken.
+            outward = margin / 8
+            left = left + outward * np.abs(weights)
+        return (basis * spread) @ basis.T, left, outward
 
 
 def with_curvature(

@@ -10,7 +10,8 @@ makes of ``(1, 1, 0, 0)``. The released average is the last entry.
 
 A logistic slope is not linear, and iterates swing about the minimiser. With variance ``v`` of a
 row's margin the mean slope is off by ``v/2`` times its second derivative, ``-tanh(z/2)`` times the
-first one, at most ``z/2`` in size: what is averaged lies about ``v/4`` of its length too far out.
+first one, at most ``z/2`` in size: what is averaged lies between 0 and ``v/4`` of its length too
+far out. Half of that is taken off, and the other half must be small.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def arriving_steps(problem: Problem) -> dict[str, Any]:
     >>> from discreet.losses import Logistic
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
-    >>> arriving_steps(problem)
-    {'sampler': 'full', 'steps': 200, 'step': 0.003, 'momentum': 0.9, 'output': 'tail'}
+    >>> arriving_steps(problem)["steps"]
+    200
     """
     curvature = (problem.n_rows or 0) * problem.terms.smoothness
     if not 0 < curvature < math.inf:
@@ -48,8 +49,9 @@ def arriving_steps(problem: Problem) -> dict[str, Any]:
     # Half of the longest step that is stable if all rows point one way.
     longest = (1 + MOMENTUM) / (1 - MOMENTUM) / curvature
     steps = max(200, math.ceil(time / longest))
-    settings = {"sampler": "full", "steps": steps, "step": time / steps}
-    return settings | {"momentum": MOMENTUM, "output": "tail"}
+    # Other rules choose their momentum, and diverge with steps of this length.
+    settings = {"rule": "heavy-ball", "momentum": MOMENTUM, "step": time / steps}
+    return settings | {"sampler": "full", "steps": steps, "output": "tail"}
 
 
 def shares_of(output: str, steps: int) -> Array:

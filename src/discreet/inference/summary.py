@@ -15,6 +15,7 @@ from discreet.bounds import Array
 from discreet.errors import Incompatible
 from discreet.files.plain_text import printable
 from discreet.inference.base import TARGETS, Inference
+from discreet.style.chart import short
 from discreet.style.colours import BLUE, QUIET
 from discreet.style.pictures import new_figure, save, style
 
@@ -178,7 +179,7 @@ class Summary:
 def _number(value: float) -> str:
     if np.isnan(value):
         return ""
-    return f"{value:.4g}" if np.isfinite(value) else "inf" if value > 0 else "-inf"
+    return short(value) if np.isfinite(value) else "inf" if value > 0 else "-inf"
 
 
 def _fixed(value: float, digits: int) -> str:

@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting import Composed, Event, Guarantee
+from discreet.accounting import Composed, Event, Guarantee, ObjectivePerturbation
 from discreet.accounting.budget import remarks
 from discreet.accounting.theorems import proofs
-from discreet.bounds import NEIGHBOURS, neighbours_mean
+from discreet.bounds import NEIGHBOURS, neighbours_mean, rows_apart
 from discreet.errors import InvalidParameter
 from discreet.ledger import Ledger
 from discreet.report.about import About
@@ -151,8 +151,15 @@ def multipliers(event: Event) -> list[float]:
     [2.0]
     """
     parts = event.events if isinstance(event, Composed) else (event,)
-    found = (getattr(part, "multiplier", None) for part in parts)
+    found = (_multiplier(part) for part in parts)
     return list(dict.fromkeys(float(m) for m in found if m is not None))
+
+
+def _multiplier(event: Event) -> float | None:
+    if isinstance(event, ObjectivePerturbation):
+        # The noise is on the gradient of the sum, which a row moves by its own.
+        return event.sigma / (rows_apart(event.neighbours) * event.terms.lipschitz)
+    return getattr(event, "multiplier", None)
 
 
 def _model_facts(model: Any) -> dict[str, Any]:

@@ -79,9 +79,10 @@ def checklist(card: Mapping[str, Any], *, evaluated: bool = False) -> list[Item]
         Item(
             "Parameters", "Is everything that was released from the data counted?",
             MET if account and account["charged_here"] else YOURS,
-            f"A ledger holds {account['releases']} releases under one cap. It counts what was "
-            "charged to it." if account else "No ledger was given, so this is the cost of this "
-            "release alone. Add what else was released.",
+            f"A ledger holds {account['releases']} release{'s' * (account['releases'] != 1)} under "
+            "one cap. It counts what was charged to it." if account
+            else "No ledger was given, so this is the cost of this release alone. Add what else "
+            "was released.",
         ),
         Item(
             "Algorithm", "Is the mechanism named and proved?", MET if proved else OPEN,

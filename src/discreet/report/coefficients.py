@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.style import note, section, table
+from discreet.style.chart import short
 
 MOST = 40
 """How many coefficients are shown."""
@@ -97,7 +98,7 @@ def _outputs(model: Any, count: int) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return "unknown" if value is None or not math.isfinite(value) else f"{value:.4g}"
+    return "unknown" if value is None or not math.isfinite(value) else short(value)
 
 
 def _value(shown: str) -> float:
@@ -105,4 +106,4 @@ def _value(shown: str) -> float:
 
 
 def _ends(low: float | None, high: float | None) -> str:
-    return "none" if low is None or high is None else f"{low:.4g} to {high:.4g}"
+    return "none" if low is None or high is None else f"{short(low)} to {short(high)}"

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.accounting import Guarantee
 from discreet.report.wording import budget
 from discreet.style import note, section, table, text
-from discreet.style.chart import Chart, shares
+from discreet.style.chart import Chart, shares, short
 
 
 def evaluation_section(evaluation: Any, fit: Guarantee) -> str:
@@ -46,8 +46,8 @@ def evaluation_section(evaluation: Any, fit: Guarantee) -> str:
 def _shown(found: Any) -> tuple[str, str, str]:
     if math.isnan(found.value):
         return "unknown", "noise outweighs the rows", "–"
-    ends = "none" if math.isnan(found.low) else f"{found.low:.4g} to {found.high:.4g}"
-    return f"{found.value:.4g}", ends, f"±{found.noise:.2g}"
+    ends = "none" if math.isnan(found.low) else f"{short(found.low)} to {short(found.high)}"
+    return short(found.value), ends, f"±{found.noise:.2g}"
 
 
 def _kind(found: Any) -> str:

@@ -31,6 +31,9 @@ class Categories(ChoiceColumn):
     other
         Category of cells that hold anything else. It is added if it is not
         declared already.
+    baseline
+        A category without an indicator: coefficients of the others are then differences from
+        it. Intervals need one beside an intercept. Private categories may name ``other``.
     missing
         See :class:`~discreet.schema.column.Column`; a category stands for missing cells.
 
@@ -40,13 +43,14 @@ class Categories(ChoiceColumn):
     ('office', 'field', 'rest')
     >>> Categories(["office", "field"]).encode(["field", "sea"], "blank")
     array([[ 0.,  1.], [nan, nan]])
+    >>> Categories(["office", "field", "sea"], baseline="office").encode(["sea", "office"], "blank")
+    array([[0., 1.], [0., 0.]])
     """
 
     categories: Sequence[Any] | str
     other: Any = None
 
     key = "categories"
-    options = ("other", "missing")
     wants = "a declared category"
 
     def __post_init__(self) -> None:
@@ -58,6 +62,12 @@ class Categories(ChoiceColumn):
                     "missing of categories that are private must be a rule, or the category other: "
                     "whether any other is kept is not known.",
                     parameter="missing",
+                )
+            if self.baseline not in (None, self.other):
+                raise InvalidParameter(
+                    "baseline of categories that are private must be the category other: whether "
+                    "any other is kept is not known.",
+                    parameter="baseline",
                 )
             return
         least = 2 if self.other is None else 1
@@ -93,7 +103,8 @@ class Categories(ChoiceColumn):
     def of(self, found: Sequence[str]) -> Categories:
         """Return the column with these categories and ``other``."""
         named = [*(value for value in found if value != self.other), self.other]
-        return Categories(named, other=self.other, missing=self.missing)
+        given = {"baseline": self.baseline, "missing": self.missing}
+        return Categories(named, other=self.other, **given)
 
     @property
     def choices(self) -> tuple[Any, ...]:

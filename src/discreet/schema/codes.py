@@ -26,6 +26,8 @@ class Codes(ChoiceColumn):
         Smallest and largest code.
     other
         Code of cells that hold any other number, one of the declared ones.
+    baseline
+        A code without an indicator, as of :class:`Categories`.
     missing
         See :class:`~discreet.schema.column.Column`; a code stands for missing cells.
 
@@ -40,7 +42,6 @@ class Codes(ChoiceColumn):
     other: int | None = None
 
     key = "codes"
-    options = ("other", "missing")
     wants = "a declared code"
 
     def __post_init__(self) -> None:

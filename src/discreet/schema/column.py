@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from numbers import Number
 from typing import Any, ClassVar
 
@@ -120,9 +120,9 @@ class Column:
             )
 
     def __repr__(self) -> str:
-        # ``missing`` is declared here first, and is said last.
-        held = [(f.name, getattr(self, f.name)) for f in fields(self)]
-        said = [f"{name}={value!r}" for name, value in held[1:] + held[:1] if value is not None]
+        # What bases declare comes first, and is said last.
+        held = [(f.name, getattr(self, f.name)) for f in sorted(fields(self), key=_said_last)]
+        said = [f"{name}={value!r}" for name, value in held if value is not None]
         return f"{type(self).__name__}({', '.join(said)})"
 
     def _rule_is_named(self) -> bool:
@@ -218,8 +218,31 @@ class NumberColumn(Column):
         return np.column_stack([np.where(lost, 0.5 * low + 0.5 * high, values), lost])
 
 
+@dataclass(frozen=True, repr=False)
 class ChoiceColumn(Column):
-    """A column of declared values, encoded as one indicator per value: a block of norm 1."""
+    """A column of declared values, encoded as one indicator per value: a block of norm 1.
+
+    Parameters
+    ----------
+    baseline
+        A value without an indicator, so that coefficients of the others are differences from
+        it. Intervals need one beside an intercept. None leaves no value out.
+    """
+
+    baseline: Any = field(default=None, kw_only=True)
+
+    options = ("other", "baseline", "missing")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.baseline is None:
+            return
+        if isinstance(self.baseline, str):
+            object.__setattr__(self, "baseline", self.baseline.strip())
+        if isinstance(self.baseline, bool) or self.baseline not in self.choices:
+            raise InvalidParameter(
+                "baseline must be one of the declared values.", parameter="baseline"
+            )
 
     @property
     def choices(self) -> tuple[Any, ...]:
@@ -233,7 +256,7 @@ class ChoiceColumn(Column):
 
     def features(self, name: str, rule: Any) -> dict[str, Interval]:
         """Return one indicator per value, and one for missing cells."""
-        found = {f"{name}={choice}": UNIT for choice in self.choices}
+        found = {f"{name}={c}": UNIT for c in self.choices if c != self.baseline}
         return found | ({f"{name} missing": UNIT} if rule == "indicator" else {})
 
     def spread(self, values: Array, rule: Any) -> Array:
@@ -243,9 +266,16 @@ class ChoiceColumn(Column):
         table = np.eye(count + 1, width)
         if rule != "indicator":
             table[count] = np.nan
+        if self.baseline is not None:
+            table = np.delete(table, self.choices.index(self.baseline), axis=1)
         index = np.where(np.isnan(values), count, values).astype(np.int64)
         encoded: Array = table[index]
         return encoded
+
+
+def _said_last(held: Field[Any]) -> int:
+    """Return where a field stands when a column is printed."""
+    return ("baseline", "missing").index(held.name) + 1 if held.kw_only else 0
 
 
 def positions(cells: Any, choices: Sequence[Any], other: int | None = None) -> Array:

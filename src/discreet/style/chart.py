@@ -18,6 +18,15 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 22, 30, 46
 Point = tuple[float, float]
 
 
+def short(value: float) -> str:
+    """Return four digits of a number, and all before the point up to a billion.
+
+    >>> short(0.123456), short(-11892.7), short(1.5e12)
+    ('0.1235', '-11893', '1.5e+12')
+    """
+    return f"{value:.0f}" if 9999.5 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
 def percent(value: float) -> str:
     """Return a share as text of an axis.
 

@@ -79,7 +79,7 @@ def test_a_skewed_choice_of_cells_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
 
     def pvalue() -> float:
         sampler, random = refined(law, 20), Seeded(1)
-        return fit(np.array([sampler.draw(random) for _ in range(1000)]), points, chances)
+        return fit(np.array([sampler.draw(random) for _ in range(700)]), points, chances)
 
     assert pvalue() > 1e-4
 
