@@ -20,6 +20,15 @@ def test_every_model_can_be_priced(run, model):
     assert re.search("epsilon = 1, delta = (1e-06|0) per row", out)
 
 
+@pytest.mark.parametrize(("target", "model"), [("rich", "ridge"), ("age", "logistic")])
+def test_a_model_that_no_fit_would_take_is_refused(run, folder, target, model):
+    fit = f"fit data.csv --epsilon 1 --schema schema.toml --out model.json --target {target}"
+    for command in (f"{SCHEMA.replace('rich', target)} --model {model}", f"{fit} --model {model}"):
+        code, _, err = run(command)
+        assert code == 1
+        assert "is not declared as such" in err
+
+
 def test_table_is_what_the_estimator_would_plan(run):
     by = "objective-perturbation"
     _, out, _ = run(f"{PLAN} --model logistic --delta 1e-7 --algorithm {by}")

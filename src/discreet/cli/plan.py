@@ -11,7 +11,7 @@ from typing import Any
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
 from discreet.cli.shared.files import check_outputs, read_schema, say, tell
-from discreet.cli.shared.models import MODELS, build, predicts_classes
+from discreet.cli.shared.models import MODELS, build, needs_target, predicts_classes
 from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
@@ -283,6 +283,12 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
         schema = read_schema(args.schema).stand_in()
         bounds = schema.bounds_for(args.target)
         classes = bounds.classes is not None
+        named = args.model is not None and needs_target(args.model)
+        if named and predicts_classes(args.model) != classes:
+            raise Incompatible(
+                f"--model {args.model} predicts {'numbers' if classes else 'classes'}, and column "
+                f"{args.target!r} is not declared as such. Declare it so, or use another model."
+            )
         width = len(schema.names(args.target))
         neighbours = args.neighbours or schema.neighbours or "zero-out"
         if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):

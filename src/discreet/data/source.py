@@ -123,7 +123,9 @@ class ArraySource:
 
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
-        for s in slices(self.n_rows, block_rows(self.n_features)):
+        size = block_rows(self.n_features)
+        # A wide sparse row is mostly zeros, and every block costs scipy some milliseconds.
+        for s in slices(self.n_rows, max(size, 2048) if self.sparse else size):
             yield RawBlock(
                 self._X[s],
                 None if self._y is None else self._y[s],

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, RawBlock, Rows, Source
-from discreet.data.blocks import in_order, slices
+from discreet.data.blocks import block_rows, in_order, slices
 from discreet.data.fused import loop_for
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.problem import NOMINAL_ROWS, Problem
@@ -250,7 +250,8 @@ class SecondMoments:
                 capped = source.capped  # type: ignore[attr-defined]
                 rows = rows.shared(capped.share[here], capped.codes[here])
             found = np.zeros((2, d, d), dtype=np.int64)
-            for s in slices(rows.n_rows, _BLOCK):
+            # Sparse rows come in longer blocks than fit into memory as dense ones.
+            for s in slices(rows.n_rows, min(_BLOCK, block_rows(self.dimension))):
                 part = self._block(rows, s)
                 # privacy: high and low digits apart, so that no number of rows overflows
                 found += np.stack([part >> 30, part & (2**30 - 1)])
