@@ -11,9 +11,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.data.kernel_cache import kept
 
 TILE = 256
@@ -22,7 +21,7 @@ TILE = 256
 
 def whole_sums(
     X: Array, y: Array, row_factor: Array, label_factor: Array, *, nearest: bool
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """Return ``sum v v'`` of ``v = (x, y)``, scaled and rounded to whole numbers below 2^20.
 
     Parameters
