@@ -144,6 +144,11 @@ def test_missing_numbers_are_refused_or_blank_as_in_memory(tmp_path: Path) -> No
     blank = clone(model).set_params(missing="blank")
     there = clone(blank).fit(holed, LEVEL)
     assert np.array_equal(there.coef_, clone(blank).fit(tmp_path / "h.parquet", "level").coef_)
+    columns = {name: X[:, j] for j, name in enumerate("abc")}
+    columns["level"] = np.where(LEVEL < 1, LEVEL, np.inf)
+    pq.write_table(pa.table(columns), tmp_path / "l.parquet")
+    with pytest.raises(InvalidData, match="y has a missing or non-finite"):
+        clone(model).fit(tmp_path / "l.parquet", "level")
 
 
 def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:

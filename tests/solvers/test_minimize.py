@@ -31,7 +31,7 @@ from discreet.regularizers import L1, ElasticNet, Group, Ridge
 from discreet.sets import Box, L1Ball, L2Ball, Simplex
 from discreet.solvers import newton, proximal
 from discreet.solvers.minimize import minimise
-from discreet.solvers.objective import Objective, is_within, norm
+from discreet.solvers.objective import Objective, certainly_below, norm
 
 SMOOTH = [
     Logistic(),
@@ -396,10 +396,10 @@ def test_huge_labels_do_not_upset_the_solver():
 
 
 def test_the_error_of_a_gradient_counts_against_the_room():
-    assert is_within(0.5e-8, 0.4e-8, 1e-8)
-    assert not is_within(0.9e-8, 0.4e-8, 1e-8)
+    assert certainly_below(0.5e-8, 0.4e-8, 1e-8)
+    assert not certainly_below(0.9e-8, 0.4e-8, 1e-8)
     with pytest.raises(NotCertified):
-        is_within(0.0, 1e-8, 1e-8)
+        certainly_below(0.0, 1e-8, 1e-8)
 
 
 def test_the_error_of_a_gradient_covers_the_sum_of_its_parts():

@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from discreet.bounds import Array
 from discreet.errors import NotCertified
-from discreet.solvers.objective import Objective, failed, is_within, norm
+from discreet.solvers.objective import Objective, certainly_below, failed, norm
 
 DENSE = 1500
 """Largest number of weights for which a Hessian is formed."""
@@ -104,7 +104,7 @@ def _descend(objective: Objective, w: Array, metric: Metric | None, room: float)
     value, gradient = objective.evaluate(w)
     point, certify, exact = Point(w, value, gradient), False, False
     for _ in range(STEPS):
-        if point.error < math.inf and is_within(norm(point.gradient), point.error, room):
+        if point.error < math.inf and certainly_below(norm(point.gradient), point.error, room):
             return point
         if w.size > DENSE:
             step, exact = -_conjugate_gradients(objective, point), True

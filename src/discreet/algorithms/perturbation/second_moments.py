@@ -19,17 +19,14 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.bounds import Array, rows_apart, unit_roundoff
+from discreet.bounds import Array, Integers, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, RawBlock, Rows, Source
 from discreet.data.blocks import block_rows, in_order, slices
 from discreet.data.fused import loop_for
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.problem import NOMINAL_ROWS, Problem
-
-Whole = npt.NDArray[np.int64]
 
 _BLOCK = 4096
 _ROOM = 1 - 8 * unit_roundoff()
@@ -227,7 +224,7 @@ class SecondMoments:
         """Return ``sum v v'`` of ``v = (x, y)`` as exact integers; the label comes last."""
         return self.total(problem, self.partial(problem, source))
 
-    def partial(self, problem: Problem, source: Source) -> Whole:
+    def partial(self, problem: Problem, source: Source) -> Integers:
         """Return augmented sums over some rows and their number, as integers that add up.
 
         The last one is the number times a mark of the units, which sums of other units lack.
@@ -242,7 +239,7 @@ class SecondMoments:
         if not source.sparse:
             loop_for(source.n_rows, source.n_features)
 
-        def one(job: tuple[int, RawBlock]) -> tuple[Whole, int]:
+        def one(job: tuple[int, RawBlock]) -> tuple[Integers, int]:
             start, raw = job
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
             if problem.grouping is not None:
@@ -264,7 +261,7 @@ class SecondMoments:
             seen += n_rows
         return np.concatenate([total.ravel(), [seen], _marked(seen, self._mark(problem))])
 
-    def total(self, problem: Problem, partial: Whole) -> Array:
+    def total(self, problem: Problem, partial: Integers) -> Array:
         """Return augmented sums of partial ones that were added up."""
         d, given = self.dimension + self.outputs, np.asarray(partial)
         if given.dtype != np.int64 or given.shape != (2 * d * d + 2,):
@@ -312,7 +309,7 @@ class SecondMoments:
         return (both.T @ both).astype(np.int64)
 
 
-def _marked(seen: int, mark: int) -> Whole:
+def _marked(seen: int, mark: int) -> Integers:
     """Return the product as the one integer that sums of such products have modulo 2^64."""
     return np.array([seen * mark % 2**64], dtype=np.uint64).view(np.int64)
 

@@ -125,6 +125,8 @@ class Reader:
                 raise InvalidData(MISSING.format("X"))
             if y is not None and missing_labels(y).any():
                 raise InvalidData(UNLIKE)
+            if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+                raise InvalidData(MISSING.format("y"))
         return X, y
 
 
