@@ -250,6 +250,20 @@ def test_warm_start_uses_a_sample_and_ends_at_the_same_point():
     np.testing.assert_allclose(mixed, by_class, atol=2e-9)
 
 
+def test_the_sample_of_a_warm_start_does_not_grow_with_the_rows(monkeypatch):
+    loss, sizes, plain = Logistic(), [], Rows.sampled
+    rows, linear = make(loss, n=20_000, p=4)
+    monkeypatch.setattr(newton, "SAMPLE", 500)
+    monkeypatch.setattr(
+        Rows, "sampled", lambda self, stride: (sizes.append(stride), plain(self, stride))[1]
+    )
+    found = minimise(rows, loss, linear=linear, strength=1.0, tolerance=1e-9)
+    assert sizes[0] == 64  # 313 rows; one in 32 were 625
+    monkeypatch.undo()
+    same = minimise(rows, loss, linear=linear, strength=1.0, tolerance=1e-9)
+    np.testing.assert_allclose(found, same, atol=2e-9)
+
+
 def test_solver_is_deterministic():
     loss = Logistic()
     rows, linear = make(loss, n=5000)

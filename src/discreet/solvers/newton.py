@@ -25,7 +25,10 @@ DENSE = 1500
 """Largest number of weights for which a Hessian is formed."""
 
 STRIDE = 16
-"""Each level of the warm start uses one row in this many."""
+"""Each level of the warm start uses one row in this many, or in a power of two times it."""
+
+SAMPLE = 2**22
+"""Most rows of a level: they are copied, so more would take memory that grows with the data."""
 
 STEPS = 300
 """Steps after which a solver gives up, with an error."""
@@ -89,7 +92,10 @@ def _warm_start(objective: Objective) -> tuple[Array, Metric | None]:
     size = objective.linear.size
     if size > DENSE or objective.rows.n_rows < 20 * STRIDE * size:
         return np.zeros_like(objective.linear), None
-    sample = objective.sample(STRIDE)
+    stride = STRIDE
+    while objective.rows.n_rows > SAMPLE * stride:
+        stride *= 2
+    sample = objective.sample(stride)
     try:
         point = _descend(sample, *_warm_start(sample), room=0.0)
     except NotCertified:
