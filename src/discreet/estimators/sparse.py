@@ -30,7 +30,7 @@ from discreet.estimators.linear import (
 from discreet.estimators.shared.base import with_poor_scores
 from discreet.estimators.shared.charging import warn_caller
 from discreet.estimators.shared.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.problem import Plan, Problem
@@ -286,7 +286,7 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
         check_is_fitted(self)
         return np.unique(self.coef_.nonzero()[-1])
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose a support and fit on it, privately.
 

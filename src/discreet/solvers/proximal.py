@@ -21,7 +21,7 @@ from discreet.bounds import Array, unit_roundoff
 from discreet.data import prox_error
 from discreet.sets import ConvexSet
 from discreet.solvers.newton import DENSE, STEPS
-from discreet.solvers.objective import Objective, failed, is_within, norm
+from discreet.solvers.objective import Objective, certainly_below, failed, norm
 
 Prox = Callable[[Array, float], Array]
 Penalty = Callable[[Array], float]
@@ -64,7 +64,7 @@ def certify(
     bend = objective.smoothness(t) + curvature + objective.strength
     error += slip * bend + 4.0 * u * (norm(exact) + curvature * norm(v - t))
     residual = norm(exact + curvature * (v - t)) * (1.0 + (t.size + 4) * u)
-    return t if is_within(residual, error, room) else None
+    return t if certainly_below(residual, error, room) else None
 
 
 def certify_in(

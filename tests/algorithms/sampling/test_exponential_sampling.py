@@ -18,7 +18,7 @@ from discreet.algorithms.sampling.exponential_sampling import ExponentialSamplin
 from discreet.algorithms.sampling.laws import Region, TangentEnvelope, progress
 from discreet.algorithms.sampling.quadratic_floor import SecantCurvature, quadratic_floor
 from discreet.algorithms.sampling.sensitivity import (
-    lipschitz_within,
+    lipschitz_on_ball,
     oscillation,
     row_range,
     score_error,
@@ -587,7 +587,7 @@ def test_slopes_beyond_the_set_are_covered(loss: Loss) -> None:
         for x in np.linspace(-1.5, 1.5, 31)
         for y in np.linspace(0.0 if loss.target == "count" else -top, top, 21)
     )
-    assert steepest <= lipschitz_within(task, 1.2) * (1 + 1e-12)
+    assert steepest <= lipschitz_on_ball(task, 1.2) * (1 + 1e-12)
     # The constant of the set itself would not do.
     assert steepest > task.terms.lipschitz
 

@@ -30,7 +30,7 @@ from discreet.data import Rows
 from discreet.errors import NotCertified
 from discreet.losses import Hinge, Logistic, Loss, Quantile
 from discreet.noise import Seeded
-from discreet.noise.randomness import whole_below
+from discreet.noise.randomness import integers_below
 from discreet.sets import Box, ConvexSet, L1Ball, L2Ball
 
 SETS = [Box(low=-2.0, high=2.0), L2Ball(radius=1.5), L1Ball(radius=2.0)]
@@ -123,7 +123,7 @@ def test_boxes_state_the_chances_of_all_their_points() -> None:
 
 def test_whole_numbers_below_bounds_of_their_own_are_uniform() -> None:
     highs = np.tile([1, 3, 6, 7], 7000)
-    drawn = whole_below(highs, Seeded(0)).reshape(-1, 4)
+    drawn = integers_below(highs, Seeded(0)).reshape(-1, 4)
     for column, high in zip(drawn.T, (1, 3, 6, 7), strict=True):
         counts = np.bincount(column, minlength=high)
         assert counts.size == high

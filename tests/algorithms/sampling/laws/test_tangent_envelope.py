@@ -118,7 +118,7 @@ def test_proposals_have_the_chances_they_state() -> None:
     total = 0
     while total < 2500:
         found = sampler._cells.propose(256, random)
-        ends = cells.whole_weights(sampler._cells._mass[: sampler._cells.count], found.peak)
+        ends = cells.integer_weights(sampler._cells._mass[: sampler._cells.count], found.peak)
         for i, place in enumerate(found.place):
             key = tuple(place)
             # exact() holds everything but the score and what all proposals share.
