@@ -41,10 +41,12 @@ $(VENV)/.ready: pyproject.toml
 
 # Pictures of the docs and for talks, from kept results.
 figures: $(VENV)/.ready
+	$(BIN)/discreet demo --seed 1 --out build/demo --force > /dev/null && cp build/demo/accuracy.png docs/demo.png
 	$(BIN)/python benchmarks/figures.py run
 	$(BIN)/python benchmarks/logistic.py plot
 	$(BIN)/python benchmarks/rates.py plot
 	$(BIN)/python benchmarks/scale.py plot
+	$(BIN)/python benchmarks/pure_dp.py plot
 	$(BIN)/python benchmarks/accuracy_first.py plot
 
 # Source distribution and wheel, in dist/; a warning of the build stops it.

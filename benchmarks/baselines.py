@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 from rkw23 import profile
 
 Array = NDArray[Any]
-SEEDS = 3
+SEEDS, PURE_SEEDS = 3, 12
 
 # Steps and momentum; total length of all steps for a mean of losses; clips of gradients.
 STEPS = ((30, 0.0), (100, 0.9), (300, 0.9))
@@ -50,11 +50,20 @@ def slope(kind: str, margins: Array, y: Array) -> Array:
 
 
 def descent(
-    kind: str, X: Any, y: Array, epsilon: float, delta: float, seeds: int = SEEDS
+    kind: str,
+    X: Any,
+    y: Array,
+    epsilon: float,
+    delta: float,
+    seeds: int = SEEDS,
+    apart: float = 1.0,
 ) -> dict[str, list[Array]]:
-    """Return the last iterates of every setting, by its name."""
+    """Return the last iterates of every setting, by its name.
+
+    ``apart`` is how many clips the sums of neighbours lie apart.
+    """
     found: dict[str, list[Array]] = {}
-    z = gaussian_multiplier(epsilon, delta)
+    z = apart * gaussian_multiplier(epsilon, delta)
     for steps, momentum in STEPS[:2] if kind in ("text", "classes") else STEPS:
         grid = list(product(TIMES[kind], CLIPS[kind]))
         lengths = np.repeat([time / steps / X.shape[0] for time, _ in grid], seeds)
@@ -179,7 +188,7 @@ def pure_objective(X: Array, y: Array, epsilon: float, start: Array) -> dict[str
         if left <= 0:
             raised, left = max(ridge, 0.25 / math.expm1(epsilon / 4.0)), epsilon / 2.0
         fits = []
-        for seed in range(SEEDS):
+        for seed in range(PURE_SEEDS):
             rng = np.random.default_rng([3, seed])
             way = rng.standard_normal(X.shape[1])
             size = rng.gamma(X.shape[1], 2.0 / left)
@@ -250,12 +259,24 @@ def optimum(kind: str, X: Any, y: Array) -> Array:
 
 
 def baselines(
-    kind: str, X: Any, y: Array, epsilon: float, delta: float, best: Array
+    kind: str,
+    X: Any,
+    y: Array,
+    epsilon: float,
+    delta: float,
+    best: Array,
+    *,
+    twice: bool = False,
 ) -> dict[str, list[Array]]:
-    """Return the fits of every baseline that applies."""
+    """Return the fits of every baseline that applies; ``twice`` is for replace-one with a delta.
+
+    There it is the descent alone, with twice the noise.
+    """
     found: dict[str, list[Array]] = {"zero": [np.zeros_like(best)]}
     if delta == 0.0:
         return found | (pure_objective(X, y, epsilon, best) if kind == "binary" else {})
+    if twice:
+        return found | descent(kind, X, y, epsilon, delta, apart=2.0)
     found |= descent(kind, X, y, epsilon, delta)
     if kind == "binary" and X.shape[1] <= 300:
         found |= objective(X, y, epsilon, delta, best)

@@ -119,7 +119,7 @@ KINDS = (
 @style()
 def draw_defaults(path: Path) -> None:
     """Draw the ratio of excesses of every judging cell of ``tournament.py``, by kind."""
-    from tournament import ratio_of
+    from tournament_table import ratio_of
 
     figure = new_figure(8.2, 4.2)
     axes = figure.subplots()

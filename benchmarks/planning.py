@@ -3,12 +3,15 @@
 Times are those of the processor, so that other work on the machine counts for little. Run it
 with OPENBLAS_NUM_THREADS=1, for threads that wait for each other count too.
 No plan is made twice, for noise that was calibrated is remembered.
+Writes ``results/planning.json``: how many plans take more than 50 ms, and the slowest.
 """
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
+from pathlib import Path
 
 import discreet
 from arguments import parser_of
@@ -60,6 +63,24 @@ def main() -> None:
     print(f"{len(found)} plans, {sum(f[0] > 0.05 for f in found)} of them above 50 ms")
     for taken, *what in found[:shown]:
         print(f"{1000 * taken:7.1f} ms ", *what)
+    record = {
+        "plans": len(found),
+        "above 50 ms": sum(f[0] > 0.05 for f in found),
+        "median ms": round(1000 * found[len(found) // 2][0], 2),
+        "slowest": [
+            {
+                "ms": round(1000 * taken, 1),
+                "estimator": name,
+                "neighbours": neighbours,
+                "epsilon": budget[0],
+                "delta": budget[1],
+                "rows": rows,
+            }
+            for taken, name, neighbours, budget, rows in found[:shown]
+        ],
+    }
+    out = Path(__file__).parent / "results" / "planning.json"
+    out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

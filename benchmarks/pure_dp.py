@@ -52,6 +52,8 @@ from discreet.noise import Seeded
 from discreet.problem import Algorithm, Plan, Problem
 from discreet.regularizers import Ridge, Zero
 from discreet.sets import AllSpace, Box, ConvexSet, L2Ball
+from discreet.style.colours import BLUE, GREEN, INK, ORANGE, QUIET
+from discreet.style.pictures import new_figure, save, style
 
 OUT = Path(__file__).parent / "results" / "pure_dp"
 BOUNDS = Bounds(row_norm=1.0, classes=(0, 1))
@@ -228,33 +230,33 @@ def run(repeats: int) -> None:
     (OUT / "rows.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
+@style()
 def plot() -> None:
-    import matplotlib.pyplot as plt
-
     content = json.loads((OUT / "rows.json").read_text(encoding="utf-8"))
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4.8))
-    colours = dict(zip(METHODS, ("tab:blue", "tab:orange", "tab:green"), strict=True))
+    figure = new_figure(11.0, 4.6)
+    axes = figure.subplots(1, 3)
+    colours = dict(zip(METHODS, ((BLUE, "o-"), (ORANGE, "s--"), (GREEN, "^-.")), strict=True))
     lines = ["| setting | n | lower bound | " + " | ".join(METHODS) + " |", "|---" * 6 + "|"]
     for axis, setting in zip(axes, SETTINGS, strict=False):
         rows = [r for r in content["hard"] if r["setting"] == setting]
-        for method, colour in colours.items():
+        for method, (colour, fmt) in colours.items():
             mine = [r for r in rows if r["method"] == method and r["excess"] is not None]
             sizes = [r["n"] for r in mine]
             spread = [2 * r["error"] for r in mine]
             axis.errorbar(
-                sizes, [r["excess"] for r in mine], spread, fmt="o-", color=colour, label=method
+                sizes, [r["excess"] for r in mine], spread, fmt=fmt, color=colour, label=method
             )
-            axis.plot(sizes, [r["bound"] for r in mine], ":", color=colour)
+            axis.plot(sizes, [r["bound"] for r in mine], ":", color=colour, marker="")
         lower = {r["n"]: r["lower"] for r in rows}
-        axis.plot(list(lower), list(lower.values()), "k--", label="lower bound")
+        axis.plot(list(lower), list(lower.values()), "-", color=INK, marker="", label="lower bound")
         meet = content["crossings"][setting]
         if meet is not None:
-            axis.axvline(meet, color="0.7", lw=1, label="bounds of two methods cross")
+            axis.axvline(meet, color=QUIET, lw=1, label="bounds of two methods cross")
         axis.set(
             xscale="log",
             yscale="log",
             xlabel="rows n",
-            title=f"{setting.capitalize()}, p = {DIMENSION}, epsilon = {EPSILON}",
+            title=setting.capitalize(),
         )
         for n in ROWS:
             held = {r["method"]: r for r in rows if r["n"] == n}
@@ -265,20 +267,19 @@ def plot() -> None:
                 for m in METHODS
             ]
             lines.append(f"| {setting} | {n} | {lower[n]:.3g} | " + " | ".join(cells) + " |")
-    axes[0].set_ylabel("excess risk (sum); dotted: the plan's bound")
+    axes[0].set_ylabel("excess of the sum; dotted: the plan's bound")
     for kind, marker in (("hard instance", "s"), ("logistic", "o"), ("hinge", "^")):
         mine = [r for r in content["scaling"] if r["kind"] == kind]
         axes[2].loglog(
             [r["bound"] for r in mine], [r["excess"] for r in mine], marker, ls="", label=kind
         )
     ends = [f(r["bound"] for r in content["scaling"]) for f in (min, max)]
-    axes[2].plot(ends, ends, "k--", label="p/c")
-    axes[2].set(xlabel="p/c", ylabel="mean excess", title="exponential sampling, n = 2000")
+    axes[2].plot(ends, ends, "-", color=INK, marker="", label="p/c")
+    axes[2].set(xlabel="p/c", ylabel="mean excess", title="Exponential sampling")
     axes[2].legend(fontsize=8)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncol=5, fontsize=9)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(OUT / "pure_dp.png", dpi=110)
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9)
+    save(figure, OUT / "pure_dp.png")
     (OUT / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -30,6 +30,7 @@ from bank_sets import Data
 from baselines import Array, baselines, optimum
 from discreet import (
     Bounds,
+    PrivateHuberRegressor,
     PrivateLogisticRegression,
     PrivateRidge,
     PrivateSparseLogisticRegression,
@@ -38,8 +39,8 @@ from discreet.defaults import capping, early_stopping
 from discreet.errors import DiscreetError
 from forms import DELTA, intercept, measures, natural
 from problems import data_directory
+from tournament_table import RESULTS, line, table
 
-RESULTS = Path(__file__).parent / "results" / "tournament"
 EPSILONS = (0.1, 1.0, 8.0)
 CORE_ROWS = {"binary": 20_000, "regression": 20_000, "classes": 8_000, "text": 10_000}
 CORE_COLUMNS = 400
@@ -75,8 +76,24 @@ def sparse(kind: str, X: Any, y: Array, epsilon: float, delta: float, seed: int)
     return np.asarray(model.fit(X, y.astype(int)).coef_[0])
 
 
+def huber(kind: str, X: Any, y: Array, epsilon: float, delta: float, seed: int) -> Array:
+    """Fit Huber regression by default; it is scored by squares as the others are."""
+    assert kind == "regression"
+    model = PrivateHuberRegressor(
+        epsilon=epsilon,
+        delta=delta,
+        bounds=Bounds(row_norm=1.0, label=(-1.0, 1.0)),
+        fit_intercept=False,
+        random_state=seed,
+    )
+    return np.asarray(model.fit(X, y).coef_)
+
+
 CANDIDATES: dict[str, Callable[..., Array]] = {"default": default}
-TEXT = {"PrivateSparseLogisticRegression": sparse}
+OTHERS: dict[str, dict[str, Callable[..., Array]]] = {
+    "text": {"PrivateSparseLogisticRegression": sparse},
+    "regression": {"PrivateHuberRegressor": huber},
+}
 ORACLE = "default, best norm_guess in hindsight"
 FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 
@@ -161,7 +178,7 @@ def run(arguments: argparse.Namespace) -> None:
         for module in (capping, early_stopping):
             if hasattr(module, name):
                 setattr(module, name, type(getattr(module, name))(float(value)))
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "replace-one").mkdir(parents=True, exist_ok=True)
     for problem, (_, kind, _) in SETS.items():
         if half_of(problem) != arguments.half or kind not in arguments.kinds.split(","):
             continue
@@ -176,13 +193,15 @@ def run(arguments: argparse.Namespace) -> None:
                 continue
             if arguments.epsilons and f"{epsilon:g}" not in arguments.epsilons.split(","):
                 continue
+            zero_out = arguments.relation == "zero-out" or delta == 0.0
             tail = ".full" if arguments.full else ""
-            path = RESULTS / f"{problem}.{epsilon:g}.{delta:g}{tail}.json"
+            folder = RESULTS if zero_out else RESULTS / "replace-one"
+            path = folder / f"{problem}.{epsilon:g}.{delta:g}{tail}.json"
             held = json.loads(path.read_text()) if path.exists() else {}
-            if "baselines" not in held:
+            if "baselines" not in held or arguments.baselines:
                 best = optimum(kind, *first) if best is None else best
-                fits = baselines(kind, *first, epsilon, delta, best)
-                held = {
+                fits = baselines(kind, *first, epsilon, delta, best, twice=not zero_out)
+                held |= {
                     "kind": kind,
                     "half": arguments.half,
                     "rows": first[0].shape,
@@ -190,16 +209,17 @@ def run(arguments: argparse.Namespace) -> None:
                     "baselines": hindsight(
                         {k: [measures(kind, first, second, w) for w in v] for k, v in fits.items()}
                     ),
-                    "ours": {},
+                    "ours": held.get("ours", {}),
                 }
-            for name, fit in (CANDIDATES | (TEXT if kind == "text" else {})).items():
+            for name, fit in (CANDIDATES | (OTHERS.get(kind, {}) if zero_out else {})).items():
                 label = (arguments.label or name) if name == "default" else name
                 if label in held["ours"] and not arguments.again:
                     continue
                 started, found = time.process_time(), []
                 try:
                     for seed in range(arguments.seeds):
-                        w = fit(kind, *first, epsilon, delta, seed)
+                        stated = {} if zero_out else {"neighbours": "replace-one"}
+                        w = fit(kind, *first, epsilon, delta, seed, **stated)
                         found.append(measures(kind, first, second, w))
                 except DiscreetError as refusal:
                     print(problem, epsilon, delta, name, refusal, flush=True)
@@ -225,134 +245,6 @@ def run(arguments: argparse.Namespace) -> None:
             print(line(path.stem, held), flush=True)
 
 
-def line(name: str, held: dict[str, Any]) -> str:
-    """Return one cell in a line: the best baseline and ours, as excess."""
-    floor = held["optimum"]["risk"]
-    family = min(held["baselines"], key=lambda f: held["baselines"][f]["risk"][0])
-    risk, error, setting = held["baselines"][family]["risk"]
-    text = f"{name:28} {setting:36} {risk - floor:.5f} ({error:.5f})"
-    for label, found in held["ours"].items():
-        if "risk" in found:
-            mean, spread = found["risk"]
-            ratio = (mean - floor) / (risk - floor)
-            text += f" | {label} {mean - floor:.5f} ({spread:.5f}) {ratio:.2f}"
-    return text
-
-
-def table(arguments: argparse.Namespace) -> None:
-    """Write the table of all cells, and what it comes to for each kind and half."""
-    rows = [(path.stem, json.loads(path.read_text())) for path in sorted(RESULTS.glob("*.json"))]
-    lines = [
-        "# Defaults against baselines tuned in hindsight",
-        "",
-        *_totals(rows),
-        "",
-        *_forms(rows),
-        "",
-        *_cells(rows),
-    ]
-    (RESULTS / "table.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(_totals(rows)))
-
-
-def ratio_of(held: dict[str, Any], label: str) -> tuple[float, float]:
-    """Return the ratio of excesses to the best baseline's, and by how many errors it is above 1."""
-    floor = held["optimum"]["risk"]
-    risk, error, _ = min(
-        (family["risk"] for family in held["baselines"].values()), key=lambda r: r[0]
-    )
-    mean, spread = held["ours"][label]["risk"]
-    return (mean - floor) / (risk - floor), (mean - risk) / max(math.hypot(error, spread), 1e-12)
-
-
-def _behind(held: dict[str, Any], label: str, name: str) -> float:
-    """Return by how many standard errors ours is behind the best baseline in a measure."""
-    found = [f[name] for f in held["baselines"].values() if name in f]
-    sign = 1.0 if name == "held_out" else -1.0
-    best = min(found, key=lambda f: sign * f[0])
-    mean, spread = held["ours"][label][name]
-    return sign * (mean - best[0]) / max(math.hypot(spread, best[1]), 1e-12)
-
-
-def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    labels = sorted({label for _, held in rows for label in held["ours"]})
-    lines = [
-        "| half | kind | delta | rule | cells | geometric mean | worst | won | above 1.25 by "
-        "3 s.e. | behind in held-out loss | in AUC or R2 | seconds |",
-        "|---" * 12 + "|",
-    ]
-    groups = sorted(
-        {(h["half"], h["kind"], n.split(".")[-2 if n.endswith("full") else -1]) for n, h in rows}
-    )
-    for half, kind, _ in sorted({(h, k, "") for h, k, _ in groups}):
-        for delta in ("with", "without"):
-            for label in labels:
-                chosen = [
-                    held
-                    for name, held in rows
-                    if held["half"] == half
-                    and held["kind"] == kind
-                    and label in held["ours"]
-                    and (".0.json" in name + ".json") == (delta == "without")
-                ]
-                if not chosen:
-                    continue
-                ratios = [ratio_of(held, label) for held in chosen]
-                values = np.maximum([r for r, _ in ratios], 1e-3)
-                other = "r2" if kind == "regression" else "accuracy" if kind == "classes" else "auc"
-                lost = sum(r > 1.25 and s > 3 for r, s in ratios)
-                held_out = sum(_behind(held, label, "held_out") > 3 for held in chosen)
-                third = sum(_behind(held, label, other) > 3 for held in chosen)
-                seconds = np.mean([held["ours"][label]["seconds"][0] for held in chosen])
-                lines.append(
-                    f"| {half} | {kind} | {delta} | {label} | {len(chosen)} | "
-                    f"{np.exp(np.mean(np.log(values))):.3f} | {values.max():.2f} | "
-                    f"{np.mean(values < 1):.2f} | {lost} | {held_out} | {third} | {seconds:.2f} |"
-                )
-    return lines
-
-
-def _forms(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Return held-out losses of the default with an intercept and in natural units."""
-    lines = [
-        "| cell | half | best baseline, rows of norm 1 | default on them | with an intercept "
-        "| natural units, declared ranges, with an intercept | not private, rows of norm 1 |",
-        "|---" * 7 + "|",
-    ]
-    for name, held in rows:
-        if "forms" in held:
-            best = min(family["held_out"][0] for family in held["baselines"].values())
-            found = [held["ours"]["default"], *held["forms"].values()]
-            mean = " | ".join(f"{f['held_out'][0]:.4f} ± {f['held_out'][1]:.1g}" for f in found)
-            lines.append(
-                f"| {name} | {held['half']} | {best:.4f} | {mean} "
-                f"| {held['optimum']['held_out']:.4f} |"
-            )
-    return lines
-
-
-def _cells(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    lines = [
-        "| cell | half | best baseline | excess | rule | excess | ratio | held-out loss |",
-        "|---" * 8 + "|",
-    ]
-    for name, held in rows:
-        floor = held["optimum"]["risk"]
-        risk, error, setting = min(
-            (family["risk"] for family in held["baselines"].values()), key=lambda r: r[0]
-        )
-        out = min(family["held_out"][0] for family in held["baselines"].values())
-        for label, found in held["ours"].items():
-            mean, spread = found.get("risk", (math.nan, math.nan))
-            lines.append(
-                f"| {name} | {held['half']} | {setting} | {risk - floor:.3g} ± {error:.2g} "
-                f"| {label} | {mean - floor:.3g} ± {spread:.2g} | "
-                f"{(mean - floor) / (risk - floor):.2f} | "
-                f"{found['held_out'][0]:.4f} against {out:.4f} |"
-            )
-    return lines
-
-
 def main() -> None:
     """Run cells or write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -363,12 +255,19 @@ def main() -> None:
     parser.add_argument("--deltas")
     parser.add_argument("--epsilons")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--relation",
+        default="zero-out",
+        choices=["zero-out", "replace-one"],
+        help="with a delta; without one it is always replace-one",
+    )
     parser.add_argument("--full", action="store_true", help="all rows, up to 50,000")
     parser.add_argument(
         "--natural", action="store_true", help="also with an intercept, in both forms"
     )
     parser.add_argument("--oracle", action="store_true", help="also the best guess of the norm")
     parser.add_argument("--again", action="store_true", help="fit ours again")
+    parser.add_argument("--baselines", action="store_true", help="fit the baselines again")
     parser.add_argument("--label", help="name of the rule in the results")
     parser.add_argument(
         "--constant",
@@ -378,7 +277,7 @@ def main() -> None:
     )
     parser.add_argument("--data")
     arguments = parser.parse_args()
-    {"run": run, "table": table}[arguments.what](arguments)
+    table() if arguments.what == "table" else run(arguments)
 
 
 if __name__ == "__main__":

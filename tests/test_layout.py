@@ -114,7 +114,7 @@ def test_no_two_files_of_the_tree_have_one_name() -> None:
     # A model, a verb of the command line and a check may share a name with what they are about.
     spoken = {p.stem for p in (SOURCE / "cli").rglob("*.py")}
     twice = {n for n in names if names.count(n) > 1} - spoken
-    assert twice == set()
+    assert twice == set(), "give the new file another name"
 
 
 def test_no_cycle_of_imports() -> None:

@@ -29,6 +29,7 @@ class CommandHelp(SphinxDirective):
         """Return the sections."""
         from discreet.cli.main import parser
 
+        self.env.note_reread()  # the text follows the program, which Sphinx does not watch
         os.environ["COLUMNS"] = WIDTH
         return [self._section(each) for each in parsers(parser())]
 

@@ -60,6 +60,8 @@ def page(name: str) -> str:
     """Run a tutorial and return its page."""
     import matplotlib as mpl
 
+    from discreet.style.pictures import style
+
     mpl.use("Agg")
     sys.path.insert(0, str(HERE))
     held: dict[str, Any] = {"__name__": "__main__"}
@@ -70,7 +72,11 @@ def page(name: str) -> str:
             continue
         out.append(f"```python\n{text}\n```")
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), warnings.catch_warnings(record=True) as said:
+        with (
+            contextlib.redirect_stdout(printed),
+            warnings.catch_warnings(record=True) as said,
+            style(),
+        ):
             warnings.simplefilter("always")
             exec(compile(text, f"{name}.py", "exec"), held)
         for warning in said:

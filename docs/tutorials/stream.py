@@ -46,7 +46,7 @@ paths = {epsilon: daily_accuracy(epsilon) for epsilon in (0.5, 2.0, 8.0)}
 # %%
 figure, axes = plt.subplots(figsize=(7, 3.6))
 for epsilon, right in paths.items():
-    axes.plot(pd.Series(right).rolling(60).mean(), label=f"epsilon {epsilon:g}")
+    axes.plot(pd.Series(right).rolling(60).mean(), label=f"epsilon {epsilon:g}", marker="")
 axes.axhline(max(y.mean(), 1 - y.mean()), color="0.5", linestyle=":", label="always 'down'")
 axes.set(xlabel="day", ylabel="right, mean of 60 days")
 axes.set_title("Predicting each day before learning from it", loc="left")

@@ -14,6 +14,7 @@ from discreet.checks import LEAST_SIZE, MOST_SIZE, finite, moderate, one_of, tru
 from discreet.errors import InvalidParameter
 
 Array: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 Neighbours: TypeAlias = Literal["zero-out", "replace-one", "add-remove"]
 

@@ -180,6 +180,13 @@ def test_chances_of_missing_a_candidate_are_those_of_the_specification():
     assert PoissonTries(10.0).missing(0.2) == pytest.approx(0.14, abs=0.005)
 
 
+@pytest.mark.parametrize("eta", [-0.5, 0.0, 0.5, 3.0])
+def test_a_law_has_the_mean_that_was_asked_for(eta):
+    for mean in (1.5, 10.0, 300.0):
+        found = NegativeBinomialTries.expecting(mean, eta).mean
+        assert mean * (1 - 1e-12) <= found <= mean * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("tries", LAWS)
 def test_masses_have_the_mean_and_the_generating_function(tries):
     from itertools import islice

@@ -42,6 +42,12 @@ def test_gaussians_compose_exactly() -> None:
         )
 
 
+def test_noise_of_very_different_sizes_composes() -> None:
+    assert Composed((Gaussian(1e-80), Gaussian(1e80))).delta(1.0) == Gaussian(1e-80).delta(1.0)
+    found = Composed((Gaussian(2.0), Gaussian(1e200))).delta(1.0)
+    assert found == pytest.approx(Gaussian(2.0).delta(1.0), rel=1e-12)
+
+
 @pytest.mark.parametrize(("sigma", "count"), [(3.0, 2), (30.0, 200), (0.8, 3)])
 def test_pld_of_gaussians_is_tight_and_never_below(sigma: float, count: int) -> None:
     events = (Gaussian(sigma),) * count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,14 @@ def test_a_line_between_two_losses_has_these_losses_only() -> None:
     assert np.abs(losses.masses[1:-1]).max() < 1e-13
     assert losses.first == -50
     assert losses.infinite == 0.0
+
+
+def test_an_infinite_loss_stays_one_however_often() -> None:
+    losses = replace(coin(0.7, 4), masses=np.zeros(9), infinite=1.0)
+    for summed in (losses.repeated(3, 1e-15), losses.followed_by(losses)):
+        assert summed.infinite == 1.0
+    partly = replace(coin(0.7, 4), infinite=0.25).repeated(2, 1e-15)
+    assert partly.infinite == pytest.approx(1 - 0.75**2, rel=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "times"), [(0.7, 2), (0.05, 300), (0.002, 40_000), (3.0, 7)])

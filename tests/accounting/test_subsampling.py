@@ -338,10 +338,9 @@ def test_the_specification_s_batch_with_a_cap() -> None:
     assert replace(event, cap=120).delta(1.0) > 1.5 * plain.delta(1.0)
 
 
-@pytest.mark.parametrize("cap", [120, 150])
-def test_a_cap_agrees_with_another_accountant(cap: int) -> None:
-    shape = {"cap": cap, "n_rows": 10_000}
-    batch = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, cap, 2.5)
+def test_a_cap_agrees_with_another_accountant() -> None:
+    shape = {"cap": 120, "n_rows": 10_000}
+    batch = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 120, 2.5)
     other = {}
     for relation in (NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE):
         accountant = PLDAccountant(relation)

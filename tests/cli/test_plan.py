@@ -20,6 +20,15 @@ def test_every_model_can_be_priced(run, model):
     assert re.search("epsilon = 1, delta = (1e-06|0) per row", out)
 
 
+@pytest.mark.parametrize(("target", "model"), [("rich", "ridge"), ("age", "logistic")])
+def test_a_model_that_no_fit_would_take_is_refused(run, folder, target, model):
+    fit = f"fit data.csv --epsilon 1 --schema schema.toml --out model.json --target {target}"
+    for command in (f"{SCHEMA.replace('rich', target)} --model {model}", f"{fit} --model {model}"):
+        code, _, err = run(command)
+        assert code == 1
+        assert "is not declared as such" in err
+
+
 def test_table_is_what_the_estimator_would_plan(run):
     by = "objective-perturbation"
     _, out, _ = run(f"{PLAN} --model logistic --delta 1e-7 --algorithm {by}")
@@ -234,3 +243,17 @@ def test_a_bound_that_promises_nothing_is_called_so(folder, run):
     _, out, _ = run(SCHEMA)
     assert "no better than guessing" in out
     assert "no better than guessing" not in run(PLAN)[1]
+
+
+def test_a_plan_for_a_ledger_is_that_of_the_fit_and_charges_nothing(run, tmp_path):
+    book = tmp_path / "a.ledger"
+    assert run(f"ledger create {book} --dataset a --epsilon 20 --delta 1e-6")[0] == 0
+    asked = "plan --model svm --rows 5000 --features 2 --row-norm 1 --epsilon 8"
+    alone, shared = run(asked)[1], run(f"{asked} --ledger {book}")[1]
+    assert "epsilon = 8, delta = 0 per row" in alone
+    assert "epsilon = 8, delta = 1e-06 per row" in shared  # noise that adds up to less
+    assert f"of {book}: fits 2 more times" in shared
+    assert "0% is spent" in run(f"ledger show {book}")[1]
+    code, _, err = run(f"{asked} --ledger {book} --rehearse")
+    assert code == 1
+    assert "charged to no ledger" in err

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from discreet.bounds import Bounds
-from discreet.data import ArraySource, Bounding, RawBlock, within
+from discreet.data import ArraySource, Bounding, RawBlock, clipped_rows
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import (
     Clipped,
@@ -381,9 +381,9 @@ def test_coefficients_times_rows_within_bounds_are_weights_times_bounded_rows(
     rows = bounding.apply(ArraySource(X, np.zeros(4)))
     scale, shift = (4.0, 2.0) if intercept else (6.0, 0.0)  # of the label's range
     bounds = replace(bounds, centred=intercept > 0)  # as estimators note it
-    cut = within(bounds, X)
+    cut = clipped_rows(bounds, X)
     np.testing.assert_allclose(cut @ coef + constant, rows.X @ weights * scale + shift, atol=1e-9)
-    sparse = within(bounds, sp.csr_array(X))
+    sparse = clipped_rows(bounds, sp.csr_array(X))
     np.testing.assert_allclose(sparse.toarray() if sp.issparse(sparse) else sparse, cut)
 
 

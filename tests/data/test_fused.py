@@ -42,14 +42,17 @@ def bits(rows):
     intercept=st.sampled_from([0.0, 1.0]),
     kind=st.sampled_from([np.float64, np.float32]),
     weighted=st.booleans(),
+    order=st.sampled_from("CF"),
 )
-def test_rows_have_the_same_bits_both_ways(X, norm, ranges, mixed, intercept, kind, weighted):
+def test_rows_have_the_same_bits_both_ways(
+    X, norm, ranges, mixed, intercept, kind, weighted, order
+):
     n_rows, p = X.shape
     if ranges and mixed:
         ranges = [ranges if j % 2 else (-1.0, 2.0) for j in range(p)]
     bounds = Bounds(row_norm=norm or (None if ranges else 1.0), features=ranges, classes=(0, 1))
     with np.errstate(all="ignore"):
-        X = X.astype(kind)
+        X = np.asarray(X.astype(kind), order=order)
     labels = np.arange(n_rows) % 3
     weight = np.where(np.arange(n_rows) % 5 == 1, 0.0, 0.5) if weighted else None
     bounding = Bounding.plan(bounds, p, Logistic(), intercept=intercept)
@@ -57,16 +60,19 @@ def test_rows_have_the_same_bits_both_ways(X, norm, ranges, mixed, intercept, ki
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounding_module, "loop_for", lambda *_: Loop())
         looped = [bounding.apply(source, narrow=narrow) for narrow in (False, True)]
+        turned = bounding.apply(source, columns=True)
         patch.setattr(bounding_module, "loop_for", lambda *_: None)
         plain = [bounding.apply(source, narrow=narrow) for narrow in (False, True)]
-    assert [bits(rows) for rows in looped] == [bits(rows) for rows in plain]
+    assert [bits(rows) for rows in (*looped, turned)] == [bits(rows) for rows in (*plain, plain[0])]
 
 
 @pytest.mark.parametrize("p", [*range(1, 40), 63, 64, 65, 257, 1000, 8192])
 def test_the_loop_sums_squares_in_the_order_of_numpy(p):
     rows = np.random.default_rng(p).normal(size=(200, p))
-    found = Loop()(rows, np.empty_like(rows), np.zeros(200, np.bool_), None, np.inf, 0.0, 0.0)
-    assert found.tobytes() == norms_of(rows).tobytes()
+    for order in "CF":
+        given, out = np.asarray(rows, order=order), np.empty_like(rows)
+        found = Loop()(given, out, np.zeros(200, np.bool_), None, np.inf, 0.0, 0.0)
+        assert found.tobytes() == norms_of(rows).tobytes()
 
 
 def test_stored_rows_are_within_their_limit_in_real_arithmetic():
@@ -104,5 +110,5 @@ def test_rows_of_another_width_never_reach_the_loop(width, monkeypatch):
 
 def test_rows_that_the_loop_cannot_read_are_left_to_numpy():
     out, blank = np.empty((4, 2)), np.zeros(4, np.bool_)
-    for rows in (np.ones((4, 2), order="F"), np.ones((4, 2), int), np.full((4, 2), 1e300)):
+    for rows in (np.ones((4, 4))[:, ::2], np.ones((4, 2), int), np.full((4, 2), 1e300)):
         assert Loop()(rows, out, blank, None, 1.0, 0.0, 0.0) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_a_folder_that_others_can_write_to_is_not_safe(tmp_path):
     # Folders above that others can write to have the sticky bit.
     own = tmp_path / "own"
     own.mkdir(mode=0o700)
-    assert safe(own) == all(kernel_cache._guarded(place) for place in own.parents)
+    assert safe(own) == kernel_cache._guarded(tmp_path)
     for mode in (0o777, 0o770, 0o1777, 0o702):
         own.chmod(mode)
         assert not safe(own)
@@ -46,6 +47,18 @@ def test_a_folder_below_one_that_others_can_write_to_is_not_safe(tmp_path):
     shared.chmod(0o777)
     assert not safe(inner)
     assert not safe(tmp_path / "absent")
+
+
+def test_a_link_that_others_can_replace_is_not_safe(tmp_path):
+    own, shared, between = tmp_path / "own", tmp_path / "shared", tmp_path / "between"
+    for folder in (own, shared, between):
+        folder.mkdir(mode=0o700)
+    (shared / "link").symlink_to(own)
+    (between / "link").symlink_to(Path("..") / "shared" / "link")
+    assert safe(between / "link") == safe(shared / "link") == safe(own)
+    shared.chmod(0o777)
+    assert not safe(shared / "link")
+    assert not safe(between / "link")
 
 
 def test_code_is_not_kept_in_an_unsafe_folder(tmp_path, monkeypatch):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import warnings
+from functools import cache
+from inspect import signature
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
 
-import discreet
+import discreet.estimators as room
 from discreet import Bounds, Budget
+from discreet.auditing.statistic import released
 from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.regularizers import L1, Ridge, Zero
@@ -19,24 +24,34 @@ from discreet.sets import AllSpace, L2Ball
 
 BUDGETS = ((1.0, 1e-6), (1.0, 0.0))
 SIZES = (60, 600, 6000, 40_000, 1_000_000)  # all regions of the axis
-CLASSES = {"PrivateLogisticRegression": 2, "PrivateLinearSVC": 2}
-REGRESSORS = (
-    "PrivateRidge",
-    "PrivateElasticNet",
-    "PrivateHuberRegressor",
-    "PrivateQuantileRegressor",
-)
-AUTO = (*CLASSES, *REGRESSORS)
-STEPPED = ("PrivateSGDClassifier", "PrivateSGDRegressor")
+PUBLIC = {name: getattr(room, name) for name in sorted(room.__all__)}
+PLANNED = {
+    name: signature(kind).parameters
+    for name, kind in PUBLIC.items()
+    if hasattr(kind, "plan") and "delta" in signature(kind).parameters
+}
+"""Every public estimator that plans, and what it can be told."""
+AUTO = [name for name, known in PLANNED.items() if "settings" in known]
+"""Estimators that leave the algorithm to the default, or take one by name."""
+OTHERS = [name for name in PLANNED if name not in AUTO]
+CLASSES = [name for name in AUTO if is_classifier(PUBLIC[name]())]
+COUNTS = (0, 5)
 
 
-def model(name: str, budget: tuple[float, float], classes: int = 2, **stated: Any) -> Any:
-    bounds = Bounds(features=(-1, 1), label=(-1, 1), classes=tuple(range(classes)))
+def model(name: str, budget: tuple[float, float], /, classes: int = 2, **stated: Any) -> Any:
+    label = COUNTS if "Poisson" in name else (-1, 1)
+    bounds = Bounds(features=(-1, 1), label=label, classes=tuple(range(classes)))
     epsilon, delta = budget
-    return getattr(discreet, name)(epsilon=epsilon, delta=delta, bounds=bounds, **stated)
+    return PUBLIC[name](epsilon=epsilon, delta=delta, bounds=bounds, **stated)
 
 
-def planned(name: str, budget: tuple[float, float], size: int, **stated: Any) -> Any:
+@cache
+def usual(name: str, budget: tuple[float, float], size: int) -> Any:
+    """The plan with nothing stated, which most laws compare with."""
+    return planned(name, budget, size)
+
+
+def planned(name: str, budget: tuple[float, float], size: int, /, **stated: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few rows
         return model(name, budget, **stated).plan(3, size)
@@ -67,7 +82,7 @@ CASES = list(product(AUTO, BUDGETS, SIZES))
 def test_stating_what_a_default_resolves_to_changes_nothing(
     name: str, budget: tuple[float, float], size: int
 ) -> None:
-    plan = planned(name, budget, size)
+    plan = usual(name, budget, size)
     facts = plan.facts()
     guess = facts.get("norm guess") or plan.norm_guess
     assert_same(plan, planned(name, budget, size, norm_guess=guess), 1e-12)
@@ -88,7 +103,7 @@ def test_stating_what_a_default_resolves_to_changes_nothing(
 def test_a_penalty_of_zero_is_no_penalty_and_all_of_space_no_set(
     name: str, budget: tuple[float, float], size: int
 ) -> None:
-    plan = planned(name, budget, size)
+    plan = usual(name, budget, size)
     if name == "PrivateElasticNet":
         return
     assert_same(plan, planned(name, budget, size, regularizer=Zero()))
@@ -104,7 +119,7 @@ def test_a_penalty_of_zero_is_no_penalty_and_all_of_space_no_set(
 def test_next_to_no_penalty_and_a_huge_set_lead_to_nearly_the_same_plan(
     name: str, budget: tuple[float, float], size: int
 ) -> None:
-    plan = planned(name, budget, size)
+    plan = usual(name, budget, size)
     faint = {"C": 1e9} if name in CLASSES else {"alpha": 1e-9}
     for stated in (faint, {"regularizer": L1(strength=1e-9)}, {"constraint": L2Ball(radius=1e6)}):
         if name == "PrivateElasticNet" and stated is not faint:
@@ -124,19 +139,25 @@ def test_next_to_no_penalty_and_a_huge_set_lead_to_nearly_the_same_plan(
         assert two["strength"] == pytest.approx(one["strength"], rel=0.15, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", STEPPED)
+SHOWN = {"size": "support size", "batch_size": "rows a step"}
+"""Parameters that a plan shows under another name."""
+
+
+def resolved(name: str, plan: Any) -> dict[str, Any]:
+    """What an estimator without a choice of algorithms may be told that its plan shows."""
+    facts = plan.facts()
+    told: dict[str, Any] = {"regularizer": Zero(), "constraint": AllSpace(), "alpha": 0.0}
+    for parameter in ("norm_guess", "steps", "clip", "size", "blocks", "batch_size"):
+        told[parameter] = getattr(plan, parameter, facts.get(SHOWN.get(parameter, parameter)))
+    return {p: told[p] for p in PLANNED[name] if told.get(p) is not None}
+
+
+@pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("size", [600, 40_000])
-def test_the_law_holds_for_steps_too(name: str, size: int) -> None:
-    plan = planned(name, (1.0, 1e-6), size)
-    for stated in (
-        {"norm_guess": plan.norm_guess},
-        {"steps": plan.steps},
-        {"clip": plan.clip},
-        {"regularizer": Zero()},
-        {"constraint": AllSpace()},
-        {"alpha": 0.0},
-    ):
-        assert_same(plan, planned(name, (1.0, 1e-6), size, **stated), 1e-12)
+def test_the_law_holds_for_estimators_of_one_algorithm_too(name: str, size: int) -> None:
+    plan = usual(name, (1.0, 1e-6), size)
+    for parameter, value in resolved(name, plan).items():
+        assert_same(plan, planned(name, (1.0, 1e-6), size, **{parameter: value}), 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +167,7 @@ def test_the_law_holds_for_steps_too(name: str, size: int) -> None:
 def test_algorithm_and_settings_given_back_make_the_same_plan(
     name: str, budget: tuple[float, float], size: int
 ) -> None:
-    plan = planned(name, budget, size)
+    plan = usual(name, budget, size)
     settings = json.loads(json.dumps(dict(plan.settings)))
     again = planned(name, budget, size, algorithm=plan.algorithm, settings=settings)
     assert_same(plan, again)
@@ -161,12 +182,10 @@ def rows(size: int, classes: int) -> tuple[Any, Any]:
 
 
 KINDS = [
-    ("PrivateLogisticRegression", 2, {}),
+    *((name, 2 * (name in CLASSES), {}) for name in AUTO),
     ("PrivateLogisticRegression", 2, {"C": 10.0, "norm_guess": 4.0}),
     ("PrivateLogisticRegression", 3, {}),
-    ("PrivateLinearSVC", 2, {}),
     ("PrivateLinearSVC", 3, {"loss": "hinge"}),
-    *((name, 0, {}) for name in REGRESSORS),
     ("PrivateRidge", 0, {"alpha": 3.0, "clip": 0.5}),
 ]
 
@@ -177,6 +196,8 @@ def test_algorithm_and_settings_given_back_repeat_the_fit(
     name: str, classes: int, stated: dict[str, Any], budget: tuple[float, float], size: int
 ) -> None:
     X, y = rows(size, classes)
+    if "Poisson" in name:
+        y = np.random.default_rng(size).poisson(np.exp(y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         common = {"classes": classes or 2, "random_state": 3, **stated}
@@ -189,6 +210,18 @@ def test_algorithm_and_settings_given_back_repeat_the_fit(
     np.testing.assert_array_equal(again.intercept_, first.intercept_)
     assert again.guarantee_ == first.guarantee_
     assert (again.algorithm_, again.settings_) == (first.algorithm_, first.settings_)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_a_plan_resolves_to_given_back_repeats_the_fit(name: str) -> None:
+    X, y = rows(300, 2 * is_classifier(PUBLIC[name]()))
+    unlabelled = not get_tags(PUBLIC[name]()).target_tags.required
+    data = (X,) if unlabelled else (X, y)
+    first = model(name, (4.0, 1e-6), random_state=3).fit(*data)
+    told = resolved(name, planned(name, (4.0, 1e-6), 300))
+    again = model(name, (4.0, 1e-6), random_state=3, **told).fit(*data)
+    np.testing.assert_array_equal(released(again), released(first))
+    assert again.guarantee_ == first.guarantee_
 
 
 @pytest.mark.parametrize(("name", "budget", "size"), CASES)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import VotingClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 from discreet import Ledger, PrivateBounds, PrivateLinearSVC
@@ -129,6 +131,9 @@ def test_what_shares_its_budget_keeps_gaussian_noise(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")  # of what a search costs
         search = GridSearchCV(model(), {"fit_intercept": [True]}, cv=2).fit(X, y)
         steps = make_pipeline(PrivateBounds(epsilon=0.5), model()).fit(X, y)
+        rest = OneVsRestClassifier(model()).fit(X, y + (X[:, 1] > 0))
+        votes = VotingClassifier([("a", model()), ("b", model())]).fit(X, y)
+    assert {m.guarantee_.delta for m in (*rest.estimators_, *votes.estimators_)} == {1e-6}
     assert search.best_estimator_.guarantee_.delta == 1e-6
     assert steps[-1].guarantee_.delta == 1e-6
     assert make_pipeline(model()).fit(X, y)[-1].guarantee_.delta == 0.0

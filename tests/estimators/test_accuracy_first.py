@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet import (
     AccuracyFirst,
@@ -252,20 +250,6 @@ def test_confidence_is_never_rounded_up_to_certainty() -> None:
     with pytest.warns(UndeclaredBounds, match="classes"):
         found = AccuracyFirst(undeclared, max_error=0.5).fit(X, CLASS)
     assert "the set of labels is public" in found.guarantee_.assumptions
-
-
-CHECKED = [
-    AccuracyFirst(PrivateRidge(), max_error=0.4, max_epsilon=1e9),
-    AccuracyFirst(PrivateLogisticRegression(), max_error=0.4, max_epsilon=1e9),
-]
-
-
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_check(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        # The suite uses default arguments; that these warn is tested elsewhere.
-        warnings.simplefilter("ignore", UndeclaredBounds)
-        check(estimator)  # type: ignore[operator]
 
 
 # Command line.

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet import (
     Bounds,
@@ -33,13 +32,6 @@ from discreet.algorithms.sampling.laws import (
 )
 from discreet.errors import InvalidData, InvalidParameter, WeakBudget
 from discreet.noise import Seeded
-
-
-@parametrize_with_checks([PrivateMedian(), PrivateQuantile(quantile=0.9)])
-def test_scikit_learn_check(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndeclaredBounds)
-        check(estimator)  # type: ignore[operator]
 
 
 def log_law(

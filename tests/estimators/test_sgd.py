@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet import (
     Bounds,
@@ -19,7 +17,6 @@ from discreet import (
     PrivateRidge,
     PrivateSGDClassifier,
     PrivateSGDRegressor,
-    UndeclaredBounds,
     load,
 )
 from discreet.algorithms import FTRL, MirrorDescent, NoisyGradient, NoisyNewton
@@ -30,24 +27,6 @@ BINARY = Bounds(row_norm=1.0, classes=(0, 1))
 REAL = Bounds(row_norm=1.0, label=(-1.0, 1.0))
 CLASS_LOSSES = sorted(k for k, v in LOSSES.items() if v.target in ("sign", "index"))
 REAL_LOSSES = sorted(k for k, v in LOSSES.items() if v.target == "real")
-
-
-@parametrize_with_checks(
-    [
-        PrivateSGDClassifier(steps=50),
-        PrivateSGDRegressor(steps=50),
-        PrivateQuantileRegressor(algorithm=NoisyGradient(steps=50)),
-        PrivateGeometricMedian(),
-        PrivateLinearSVC(loss="hinge", algorithm=NoisyGradient(steps=50)),
-    ]
-)
-def test_scikit_learn_check(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndeclaredBounds)
-        if "check_class_weight_classifiers" in str(check):
-            # Its weights leave some 25 rows that count, which noise at epsilon 1 outweighs.
-            estimator.set_params(epsilon=20.0)  # type: ignore[attr-defined]
-        check(estimator)  # type: ignore[operator]
 
 
 def binary(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:

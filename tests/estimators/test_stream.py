@@ -11,7 +11,6 @@ import os
 import pickle
 import stat
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.accounting import Guarantee
 from discreet.algorithms.stream.learner import StreamLearner
@@ -39,13 +37,6 @@ X = RNG.normal(size=(120, 3))
 Y = np.where(X[:, 0] > 0, "up", "down")
 BOUNDS = Bounds(row_norm=2.0, classes=("down", "up"))
 CHUNKS = [slice(a, a + 20) for a in range(0, 120, 20)]
-
-
-@parametrize_with_checks([PrivateStreamClassifier(), PrivateStreamRegressor()])
-def test_scikit_learn_check(estimator: object, check: object) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndeclaredBounds)
-        check(estimator)  # type: ignore[operator]
 
 
 def model(**changes: Any) -> PrivateStreamClassifier:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from discreet import (
     Bounds,
     Categories,
+    Person,
     PrivateLasso,
     PrivateLinearSVC,
     PrivateLogisticRegression,
@@ -124,6 +125,22 @@ def test_a_schema_encodes_parts_as_it_does_the_whole(tmp_path: Path) -> None:
         clone(model).fit(tmp_path / "s", "answer")
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_persons_are_read_from_a_column_of_the_files(whole: bool, tmp_path: Path) -> None:
+    visits = [None if k % 500 == 3 else k % 3000 for k in range(len(X))]
+    persons = pa.array(visits if whole else [None if v is None else f"p{v}" for v in visits])
+    held = table().append_column("who", persons)
+    for k in range(0, len(X), 2_500):
+        pq.write_table(held.slice(k, 2_500), tmp_path / f"{k:05}.parquet", row_group_size=777)
+    columns = {"a": Range(-2, 2), "b": Range(-3, 3), "level": Range(-1, 1), "who": Person(3)}
+    model = PrivateRidge(schema=Schema(columns), target="level", random_state=2)
+    here = clone(model).fit(held.select([*columns]))
+    there = clone(model).fit(tmp_path)
+    assert there.coef_.tobytes() == here.coef_.tobytes()
+    alone = clone(model).fit(tmp_path, groups=list(range(len(X))))
+    assert alone.coef_.tobytes() != here.coef_.tobytes()
+
+
 def test_scores_of_files_are_those_of_rows_in_memory(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abc"))
@@ -144,6 +161,11 @@ def test_missing_numbers_are_refused_or_blank_as_in_memory(tmp_path: Path) -> No
     blank = clone(model).set_params(missing="blank")
     there = clone(blank).fit(holed, LEVEL)
     assert np.array_equal(there.coef_, clone(blank).fit(tmp_path / "h.parquet", "level").coef_)
+    columns = {name: X[:, j] for j, name in enumerate("abc")}
+    columns["level"] = np.where(LEVEL < 1, LEVEL, np.inf)
+    pq.write_table(pa.table(columns), tmp_path / "l.parquet")
+    with pytest.raises(InvalidData, match="y has a missing or non-finite"):
+        clone(model).fit(tmp_path / "l.parquet", "level")
 
 
 def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:

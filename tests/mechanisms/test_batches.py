@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from math import comb
 from typing import Any
 
 import numpy as np
+import pytest
 
 from discreet.data import Rows
 from discreet.mechanisms.batches import PoissonBatch
@@ -23,6 +25,15 @@ class Scripted:
         found = np.array(self.calls.pop(0), dtype=np.uint64)
         assert len(found) == n
         return found
+
+
+def test_the_variance_of_a_batch_is_that_of_its_sum_over_the_rate() -> None:
+    rate, steep, n = 0.3, 2.5, 3
+    counts = [comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
+    sums = [steep * k / rate for k in range(n + 1)]
+    mean = sum(c * s for c, s in zip(counts, sums, strict=True))
+    spread = sum(c * (s - mean) ** 2 for c, s in zip(counts, sums, strict=True))
+    assert PoissonBatch(rate).variance(n, steep) == pytest.approx(spread, rel=1e-12)
 
 
 def test_a_row_enters_with_the_rate_to_the_last_bit() -> None:

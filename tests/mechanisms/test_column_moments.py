@@ -35,15 +35,18 @@ def test_sums_are_exact_in_any_order() -> None:
     X = np.random.default_rng(0).uniform(-1.5, 1.5, size=(200_000, 2))
     plan = planned("zero-out", rows=len(X))
     assert (plan.sums(X) == plan.sums(X[::-1])).all()
+    # Cells are rounded no further than exact sums need.
+    assert 4**plan.bits * len(X) < 2**51 <= 4 ** (plan.bits + 1) * 2 * len(X)
 
 
-def test_noise_has_the_planned_size() -> None:
-    plan, random = planned("zero-out", p=1), Seeded(0)
-    X = np.full((50, 1), 0.5)
+@pytest.mark.parametrize("counted", [False, True])
+def test_noise_has_the_planned_size(counted: bool) -> None:
+    plan, random = planned("zero-out", p=3, counted=counted), Seeded(0)
+    X = np.full((50, 3), 0.5)
     out = np.array([plan.noise.add(plan.sums(X), random) for _ in range(2000)])
     assert out.mean(axis=0) == pytest.approx(plan.sums(X), abs=4.5 * plan.deviation / 2000**0.5)
-    assert out.std(axis=0) == pytest.approx([plan.deviation] * 2, rel=0.075)
-    assert plan.noise.scale == pytest.approx(4.2246788893 * np.sqrt(1.25), rel=1e-6)
+    assert out.std(axis=0) == pytest.approx([plan.deviation] * (6 + counted), rel=0.075)
+    assert plan.noise.scale == pytest.approx(4.2246788893 * np.sqrt(3.75 + counted), rel=1e-6)
 
 
 def test_a_variance_is_never_below_its_noise() -> None:

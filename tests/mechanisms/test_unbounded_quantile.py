@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from discreet.accounting import Budget, Composed, Pure
+from discreet.errors import InvalidParameter
 from discreet.mechanisms.unbounded_quantile import (
     GRID,
     RUNGS,
@@ -181,6 +182,19 @@ def test_many_scans_share_a_budget_with_delta_better_than_equally() -> None:
     assert each > 1.5 / 100
     assert Composed((Pure(each),) * 100).delta(1.0) <= 1e-6
     assert scan_epsilon(budget, 1) >= 1.0
+
+
+def test_how_early_a_scan_may_stop_is_a_union_bound_over_its_ladder() -> None:
+    scan = QuantileScan(quantile=0.95, epsilon=0.5, neighbours="zero-out", rows=3000)
+    one = math.exp(-scan.rate * GRID * scan.early)
+    assert (2 * RUNGS + 1) * one == pytest.approx(1 / 20, rel=1e-9)
+    assert len(scan.candidates()) == 2 * RUNGS + 1
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, 1.2])
+def test_a_quantile_lies_between_0_and_1(quantile: float) -> None:
+    with pytest.raises(InvalidParameter, match="quantile must lie strictly between"):
+        QuantileScan(quantile=quantile, epsilon=1.0, neighbours="zero-out")
 
 
 def test_targets_stay_below_what_noise_can_tell() -> None:

@@ -135,7 +135,7 @@ def test_a_draw_next_to_a_boundary_is_continued(name, negative, k, ratio):
     first, second, third = edge >> 128, edge >> 64 & 2**64 - 1, edge & 2**64 - 1
     for shift, size in ((1, k), (-1, k + 1)):  # a larger V is a smaller magnitude
         script = Script([word(first, negative), second, third + shift])
-        drawn = noise(ratio, Grid(1.0, 1.0)).sample((1,), script)
+        drawn = noise(ratio / 4, Grid(1 / 4, 1.0)).sample((1,), script) * 4
         assert drawn[0] == (-size if negative else size)
         assert script.left == []  # the same draw was continued, with both further words
 

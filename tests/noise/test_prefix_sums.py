@@ -186,6 +186,19 @@ def test_the_search_finds_a_nearly_best_blt(n: int) -> None:
     assert np.all(np.diff(found.coefficients) <= 0)
 
 
+def test_a_search_needs_a_horizon() -> None:
+    for horizon in (0, -1, 2.5):
+        with pytest.raises(InvalidParameter, match="horizon"):
+            best_blt(horizon)  # type: ignore[arg-type]
+
+
+@NAMES
+def test_a_row_enters_once_unless_told_otherwise(name: str) -> None:
+    strategy = STRATEGIES[name](9)
+    assert strategy.sensitivity() == strategy.sensitivity(1, 1) < strategy.sensitivity(2)
+    assert strategy.sensitivity(2) == strategy.sensitivity(2, 1)
+
+
 def test_k_participation_values() -> None:
     assert Toeplitz(1000).sensitivity(2, 500) == pytest.approx(2.726035, abs=1e-6)
     assert Toeplitz(1000).sensitivity(10, 100) == pytest.approx(9.154043, abs=1e-6)

@@ -15,7 +15,7 @@ from discreet.noise import Seeded, exponential_mechanism, permute_and_flip, sele
 from discreet.noise.coins import below_exp
 from discreet.noise.prefix import strategy_from_dict
 from discreet.noise.randomness import integers
-from discreet.noise.selection import propose, whole_weights
+from discreet.noise.selection import integer_weights, propose
 
 SCORES = np.array([0.0, 1.0, 2.5, -1.0])
 
@@ -214,7 +214,7 @@ def test_coins_of_an_exponent_known_up_to_its_error_are_exact(wrong: float) -> N
 def test_a_proposal_without_a_chance_is_turned_down() -> None:
     # Scores far below the best are proposed as often as those a little below it.
     x = np.array([0.0, -50.0])
-    ends = whole_weights(x, 0.0)
+    ends = integer_weights(x, 0.0)
     second = int(ends[0]) << (64 - int(ends[-1] - 1).bit_length())
     assert exponential_mechanism(x, Scripted(second, 2**63, 0, 0)) == 0
 

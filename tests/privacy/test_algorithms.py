@@ -34,9 +34,11 @@ SUMS = {
     "mirror-descent",
     "noisy-gradient",
     "noisy-newton",
+    "output-perturbation",
+    "recentred-perturbation",
     "sufficient-statistics",
 }
-"""Algorithms that add noise to sums and do nothing else to rows. ``test_transcripts.py`` finds
+"""Algorithms that add noise to sums, or repeat one that is attacked. ``test_transcripts.py`` finds
 their privacy loss exactly, so runs need not be counted. What is not named here is attacked."""
 
 ATTACKED = [case for case in CASES if case[0] not in SUMS]

@@ -350,3 +350,16 @@ def test_a_ridge_given_as_a_penalty_counts() -> None:
         regularizer=Ridge(strength=2.0),
     )
     np.testing.assert_allclose(first, second, atol=1e-5)
+
+
+def test_rows_of_few_kinds_are_certified() -> None:
+    """Many of them lie near their corners, so that the gap shrinks slowly for a while."""
+    rng = np.random.default_rng([10_000, 8, 2])
+    X = (rng.random((10_000, 8)) < np.linspace(0.05, 0.6, 8)).astype(float) / 2.0
+    X /= np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
+    y = np.clip(X @ rng.normal(size=8) + 0.3 * rng.normal(size=10_000), -1, 1)
+    w = minimise(Rows(X, y), Absolute(), linear=np.zeros(8), strength=500.0, tolerance=1.2e-3)
+    t = X @ w - y
+    slope = np.sign(np.where(np.abs(t) < 1e-5, 0.0, t)) @ X + 500.0 * w
+    free = np.abs(t) < 1e-5  # their slopes may be anything between -1 and 1
+    assert np.linalg.norm(np.maximum(np.abs(slope) - np.abs(X[free]).sum(axis=0), 0.0)) < 1e-2

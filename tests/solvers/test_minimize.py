@@ -31,7 +31,7 @@ from discreet.regularizers import L1, ElasticNet, Group, Ridge
 from discreet.sets import Box, L1Ball, L2Ball, Simplex
 from discreet.solvers import newton, proximal
 from discreet.solvers.minimize import minimise
-from discreet.solvers.objective import Objective, is_within, norm
+from discreet.solvers.objective import Objective, certainly_below, norm
 
 SMOOTH = [
     Logistic(),
@@ -250,6 +250,20 @@ def test_warm_start_uses_a_sample_and_ends_at_the_same_point():
     np.testing.assert_allclose(mixed, by_class, atol=2e-9)
 
 
+def test_the_sample_of_a_warm_start_does_not_grow_with_the_rows(monkeypatch):
+    loss, sizes, plain = Logistic(), [], Rows.sampled
+    rows, linear = make(loss, n=20_000, p=4)
+    monkeypatch.setattr(newton, "SAMPLE", 500)
+    monkeypatch.setattr(
+        Rows, "sampled", lambda self, stride: (sizes.append(stride), plain(self, stride))[1]
+    )
+    found = minimise(rows, loss, linear=linear, strength=1.0, tolerance=1e-9)
+    assert sizes[0] == 64  # 313 rows; one in 32 were 625
+    monkeypatch.undo()
+    same = minimise(rows, loss, linear=linear, strength=1.0, tolerance=1e-9)
+    np.testing.assert_allclose(found, same, atol=2e-9)
+
+
 def test_solver_is_deterministic():
     loss = Logistic()
     rows, linear = make(loss, n=5000)
@@ -396,10 +410,10 @@ def test_huge_labels_do_not_upset_the_solver():
 
 
 def test_the_error_of_a_gradient_counts_against_the_room():
-    assert is_within(0.5e-8, 0.4e-8, 1e-8)
-    assert not is_within(0.9e-8, 0.4e-8, 1e-8)
+    assert certainly_below(0.5e-8, 0.4e-8, 1e-8)
+    assert not certainly_below(0.9e-8, 0.4e-8, 1e-8)
     with pytest.raises(NotCertified):
-        is_within(0.0, 1e-8, 1e-8)
+        certainly_below(0.0, 1e-8, 1e-8)
 
 
 def test_the_error_of_a_gradient_covers_the_sum_of_its_parts():

@@ -81,8 +81,10 @@ def gaussian_delta(epsilon: float, shift: float) -> float:
     return float(gaussian_profile(np.array([_real(epsilon)]), _shift(shift))[0])
 
 
-def folded_profile(epsilons: Array, shift: float) -> Array:
+def folded_profile(epsilons: Array, shift: float, plain: Array | None = None) -> Array:
     """Return :func:`folded_delta` at every element of ``epsilons``.
+
+    ``plain`` may hold :func:`gaussian_profile` of the same, where it is known already.
 
     >>> folded_profile(np.array([1.0]), 2.0).round(6)
     array([0.876317])
@@ -93,9 +95,8 @@ def folded_profile(epsilons: Array, shift: float) -> Array:
         math.log1p(-erf(shift / math.sqrt(2))) if shift < 1 else math.log(2) + log_ndtr(-shift)
     )
     low = -np.expm1(np.minimum(epsilons, shift**2 / 2) + log_tail)
-    return np.clip(
-        np.where(epsilons >= shift**2 / 2, 2 * gaussian_profile(epsilons, shift), low), 0.0, 1.0
-    )
+    plain = gaussian_profile(epsilons, shift) if plain is None else plain
+    return np.clip(np.where(epsilons >= shift**2 / 2, 2 * plain, low), 0.0, 1.0)
 
 
 def folded_delta(epsilon: float, shift: float) -> float:

@@ -156,9 +156,11 @@ class LossGrid:
 
     def deltas(self, epsilons: Array) -> Array:
         """Return the curve: the mean of ``1 - exp(epsilon - loss)`` where that is positive."""
-        beyond, weighted = self._sums
         # A loss of epsilon itself adds nothing, so rounding may put it on either side.
         at = np.searchsorted(self.values, epsilons, side="right")
+        first = int(at.min(initial=len(self.masses)))
+        beyond, weighted = self._sums(first)
+        at = at - first
         # privacy: weights that have vanished must not meet an infinite factor.
         factor = np.exp(np.minimum(epsilons, 700.0))
         found = np.maximum(beyond[at] - factor * weighted[at], 0.0)
@@ -167,14 +169,17 @@ class LossGrid:
             found = found * (1.0 + 2.0**-30)
         return np.asarray(self.infinite + found + self.hidden(epsilons))
 
-    @cached_property
-    def _sums(self) -> tuple[Array, Array]:
-        """Sums of plain masses from each loss on, and of the same times ``exp(-loss)``."""
-        exponents = self._exponents(self.values)
+    def _sums(self, first: int) -> tuple[Array, Array]:
+        """Return sums of plain masses from each loss on, and of the same times ``exp(-loss)``.
+
+        Of the losses from the one numbered ``first`` on.
+        """
+        values, masses = self.values[first:], self.masses[first:]
+        exponents = self._exponents(values)
         # privacy: a weight that is capped is too small, and makes the curve too large.
-        weights = np.exp(np.minimum(exponents - self.values, 700.0))
+        weights = np.exp(np.minimum(exponents - values, 700.0))
         # From the last on, so that small masses are added up before large ones.
-        sums = (np.cumsum((self.masses * w)[::-1])[::-1] for w in (np.exp(exponents), weights))
+        sums = (np.cumsum((masses * w)[::-1])[::-1] for w in (np.exp(exponents), weights))
         beyond, weighted = (np.append(part, 0.0) for part in sums)
         return beyond, weighted
 

@@ -247,8 +247,12 @@ class Sharp(Mode):
         if at.terms.one_signed or not at.terms.scalar:
             return _tails(at, epsilons)
         # privacy: a slope of either sign lets the noise choose its worse side.
-        low, high = (gaussian_profile(epsilons, slope / at.sigma) for slope in at.terms.slopes)
-        return np.minimum(folded_profile(epsilons, at.shift), low + high)
+        curves = {
+            slope: gaussian_profile(epsilons, slope / at.sigma) for slope in set(at.terms.slopes)
+        }
+        low, high = (curves[slope] for slope in at.terms.slopes)
+        plain = curves.get(at.terms.lipschitz)
+        return np.minimum(folded_profile(epsilons, at.shift, plain), low + high)
 
     def rdp(self, at: ObjectivePerturbation, order: float) -> float:
         if not at.terms.scalar:

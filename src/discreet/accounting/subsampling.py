@@ -391,8 +391,14 @@ def _joined(
     or one for both.
     """
     reach = gap
-    while max(curve[0] for curve in profiles(np.array([reach]))) > tail:
-        reach *= 1.25
+    # Several reaches at once; those too far out may overflow, and are not asked for then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        while True:
+            further = np.multiply.accumulate([reach] + [1.25] * 16)
+            above = np.max(profiles(further), axis=0) > tail
+            reach = float(further[-1 if above.all() else np.argmin(above)])
+            if not above.all():
+                break
     # privacy: curves are rounded, and a share of their error comes back from every batch.
     curves = [
         (1.0 + _RAISED) * curve for curve in profiles(gap * np.arange(math.ceil(reach / gap) + 1.0))

@@ -43,10 +43,10 @@ income = { categories = ["low", "high"] }
 
 _EPILOG = f"""\
 the schema declares the columns in TOML. Ranges and categories must come from
-public knowledge, never from the file. Numbers are clipped to their range. What
-nobody knows is left to the fit: range = "private", range = [0, "private"] and
-categories = "private" are learned with a tenth of the budget, or as
---set bounds_share=.2 says, within the one guarantee.
+public knowledge, never from the file. Numbers are clipped to their range.
+If you do not know them, write range = "private", range = [0, "private"] or
+categories = "private": the fit learns them with a tenth of its budget, or with the
+share that --set bounds_share=.2 names, within the one guarantee.
 Columns that are not declared are not read. discreet schema draft writes a first one.
 
 {"".join("  " + line for line in SCHEMA_EXAMPLE.splitlines(keepends=True))}

@@ -79,7 +79,7 @@ def add(verbs: Any) -> None:
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--ledger`` to a verb that reads rows."""
     parser.add_argument(
-        "--ledger", help="ledger that is charged before the fit; see discreet ledger --help"
+        "--ledger", help="ledger that is charged before rows are read; see discreet ledger --help"
     )
 
 
@@ -90,14 +90,15 @@ def opened(args: argparse.Namespace, neighbours: str, schema: Any = None) -> Any
     from discreet import Ledger
 
     ledger = Ledger.open(args.ledger)
-    if args.seed is not None:
+    if getattr(args, "seed", None) is not None:
         raise Incompatible("A ledger counts no seeded fit: it is not private. Leave --seed out.")
     if ledger.terms.neighbours not in ("zero-out", neighbours):
         raise Incompatible(
             f"This ledger is about {ledger.terms.neighbours} neighbours. Declare them in the "
             f'schema: neighbours = "{ledger.terms.neighbours}".'
         )
-    unit = "row" if schema is None or schema.group is None else "group"
+    declared = schema is not None and schema.group is not None
+    unit = "group" if declared or getattr(args, "rows_per_group", None) else "row"
     if ledger.terms.unit != unit:
         raise Incompatible(
             f"This ledger protects one {ledger.terms.unit}, and this run protects one {unit}. "

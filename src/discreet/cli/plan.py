@@ -11,7 +11,7 @@ from typing import Any
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
 from discreet.cli.shared.files import check_outputs, read_schema, say, tell
-from discreet.cli.shared.models import MODELS, build, predicts_classes
+from discreet.cli.shared.models import MODELS, build, needs_target, predicts_classes
 from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
@@ -90,6 +90,9 @@ def add(verbs: Any) -> None:
     parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
     add_settings(parser)
     parser.add_argument(
+        "--ledger", help="ledger the fit would be charged to: plan so, and say what it affords"
+    )
+    parser.add_argument(
         "--rehearse", action="store_true", help="fit made-up rows and say how good models get"
     )
     parser.add_argument(
@@ -107,6 +110,7 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Plan, and print what other budgets would buy."""
     from discreet import Budget
+    from discreet.cli.ledger import opened
     from discreet.cli.shared.cautions import cautions
     from discreet.problem.one_against_rest import OneAgainstRest
 
@@ -115,6 +119,8 @@ def run(args: argparse.Namespace) -> None:
     for option in ("signal", "share", "repeats", "plot"):
         if getattr(args, option) is not None and not args.rehearse:
             raise Incompatible(f"--{option} is about made-up rows. Pass --rehearse too.")
+    if args.ledger is not None and args.rehearse:
+        raise Incompatible("Made-up rows are charged to no ledger. Leave --ledger or --rehearse.")
     check_outputs(args.plot, inputs=(args.schema,))
     if args.norm_guess is not None:
         moderate("--norm-guess", args.norm_guess)
@@ -133,10 +139,13 @@ def run(args: argparse.Namespace) -> None:
         if args.rehearse:
             raise Incompatible("--rehearse makes up single rows, which belong to nobody.")
         declared["rows_per_group"] = counted
+    # A ledger counts other releases too, so noise that adds up to less is planned; see fit.
+    ledger = opened(args, neighbours, schema)
     model = build(
         args.model,
         classes=classes,
         given=args.set,
+        ledger=ledger,
         epsilon=args.epsilon,
         delta=args.delta,
         neighbours=neighbours,
@@ -175,6 +184,8 @@ def run(args: argparse.Namespace) -> None:
             "of them."
         )
     lines += [f"\n{caution}" for caution in cautions(budget, args.rows, plan.problem)]
+    if ledger is not None:
+        lines.append(f"\nof {args.ledger}: {ledger.affordable(plan)}")
     if not args.rehearse:
         lines += _worthless(model, plan, n_features, args.rows)
         tell("\n".join(lines))
@@ -283,6 +294,12 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
         schema = read_schema(args.schema).stand_in()
         bounds = schema.bounds_for(args.target)
         classes = bounds.classes is not None
+        named = args.model is not None and needs_target(args.model)
+        if named and predicts_classes(args.model) != classes:
+            raise Incompatible(
+                f"--model {args.model} predicts {'numbers' if classes else 'classes'}, and column "
+                f"{args.target!r} is not declared as such. Declare it so, or use another model."
+            )
         width = len(schema.names(args.target))
         neighbours = args.neighbours or schema.neighbours or "zero-out"
         if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):

@@ -34,7 +34,7 @@ def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "tune",
         help="choose settings of a model privately and write the winner",
-        description="Fit a model to a CSV file with several settings, choose one privately and "
+        description="Fit a model to files of rows with several settings, choose one privately and "
         "write the winner, all within one budget.",
         epilog=_EPILOG,
     )

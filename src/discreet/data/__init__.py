@@ -2,7 +2,7 @@
 
 from discreet.data.blocks import block_rows, gamma
 from discreet.data.bounding import Bounding
-from discreet.data.feature_ranges import within
+from discreet.data.feature_ranges import clipped_rows
 from discreet.data.grouping import GROUP_RULES, Grouping, belonging, capped_source
 from discreet.data.parts_read import Progress, StreamSource, watching
 from discreet.data.rounding_errors import certificate_error, prox_error
@@ -24,9 +24,9 @@ __all__ = [
     "block_rows",
     "capped_source",
     "certificate_error",
+    "clipped_rows",
     "gamma",
     "memory_limit",
     "prox_error",
     "watching",
-    "within",
 ]

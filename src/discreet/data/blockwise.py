@@ -17,7 +17,7 @@ import numpy.typing as npt
 from discreet.bounds import Array
 from discreet.data.narrow import combined
 from discreet.data.norms import TINY, norms_of, outwards
-from discreet.data.rows import Rows, combine, one_by_one
+from discreet.data.rows import Rows, combine, one_by_one, turned
 from discreet.losses import Loss
 
 Index = npt.NDArray[np.int64]
@@ -71,6 +71,7 @@ class Blockwise:
         self._most = BLOCK_ROWS if rows.sparse else cache_rows(rows.dimension)
         self._local = threading.local()
         self._cap = np.zeros(0)
+        self._parts: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     def limit(self, cap: Array) -> None:
         """Set the largest slope of each row."""
@@ -127,6 +128,8 @@ class Blockwise:
         """Return how rows are read, multiplied by weights, and added up."""
         X = self._rows.X
         if self._rows.sparse:
+            if index is None:
+                return self._part, lambda part, w: _sparse_dot(part[0], w), _sparse_sum
             return self._read, _sparse_dot, combine
         if w.dtype == np.float32:
             return X.__getitem__, _wide_dot, _narrow_sum
@@ -134,6 +137,18 @@ class Blockwise:
         # privacy: one row after the other, so that its margin does not depend on its position.
         margins = one_by_one if self._shifting else np.dot
         return read, margins, combine if w.ndim == 2 else _left
+
+    def _part(self, pick: Any) -> tuple[Any, Any]:
+        """Return consecutive sparse rows, and the same turned; views are made once."""
+        key = (pick.start, pick.stop)
+        found = self._parts.get(key)
+        if found is None:
+            part = self._read(pick)
+            found = part, turned(part)
+            # Rows in float32 are copied, so none are kept.
+            if self._rows.X.dtype == np.float64:
+                self._parts[key] = found
+        return found
 
     def _read(self, pick: Pick) -> Any:
         """Return rows in float64."""
@@ -194,6 +209,10 @@ def _wide_dot(X: Any, w: Any) -> Array:
 
 def _sparse_dot(X: Any, w: Any) -> Array:
     return np.asarray(X @ w)
+
+
+def _sparse_sum(part: Any, slope: Any) -> Array:
+    return np.asarray(part[1] @ slope)
 
 
 def _narrow_sum(X: Any, slope: Any) -> Array:

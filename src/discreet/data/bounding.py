@@ -184,7 +184,13 @@ class Bounding:
         return coef, float(constant) if np.ndim(constant) == 0 else constant
 
     def apply(
-        self, source: Source, *, narrow: bool = False, reread: bool = False, afar: bool = False
+        self,
+        source: Source,
+        *,
+        narrow: bool = False,
+        reread: bool = False,
+        afar: bool = False,
+        columns: bool = False,
     ) -> Rows:
         """Return the bounded rows of ``source``, in the same order.
 
@@ -206,6 +212,9 @@ class Bounding:
         afar
             Whether rows may stay with the workers of a cluster. For algorithms that ask
             rows for sums alone; those of the other two kinds do.
+        columns
+            Whether rows may be stored column after column, to the same bits. For algorithms
+            that read ``X`` alone and do not mind.
         """
         if source.n_features != self.n_features:
             raise InvalidData(
@@ -227,11 +236,13 @@ class Bounding:
         size = self.dimension * np.dtype(storage.dtype).itemsize + 8 * (4 + math.prod(form))
         room = Room(n_rows * size)
         lean = self._reread(source) if reread and storage is WIDE and not room.spilled else None
-        X = room.empty((n_rows, self.dimension), storage.dtype) if lean is None else lean.kept
+        loop = loop_for(n_rows, self.n_features)
+        if columns and loop is not None:
+            X = room.empty((self.dimension, n_rows), storage.dtype).T
+        else:
+            X = room.empty((n_rows, self.dimension), storage.dtype) if lean is None else lean.kept
         y, weight, norms = room.empty((n_rows, *form)), room.empty(n_rows), room.empty(n_rows)
         resident = Resident(X, y, weight, norms)
-
-        loop = loop_for(n_rows, self.n_features)
 
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -166,6 +166,8 @@ class ClippedSums:
     array([-0.6, -0.3])
     """
 
+    _near: ClassVar[bool] = True  # the rows are in this process
+
     def __init__(
         self, rows: Rows, loss: Loss, *, shifting: bool = False, work: float | None = None
     ) -> None:
@@ -239,11 +241,16 @@ class ClippedSums:
         if self._patience < 0:
             self._compile()
             self._patience = math.inf
-        total, short = Total(w.shape), 0
+        near = self._near and n_rows > 0 and self.rows.n_rows <= self.rows.shard
+        if near and shared_rows(n_rows, w.size) == n_rows:
+            # One block has no other to be added to.
+            total, short = self._whole(n_rows, index, self._set(index, w, clip), count)
+            return total + 0.0, short
+        sums, short = Total(w.shape), 0
         for part, found in self._parts_of_sum(index, w, clip, count):
-            total.join(part)
+            sums.join(part)
             short += found
-        return total.value(), short
+        return sums.value(), short
 
     def _compile(self) -> None:
         self._kernel = kernel_for(self.loss, self.rows.X, shifting=self.shifting)
@@ -252,10 +259,7 @@ class ClippedSums:
         self, index: Index | None, w: Array, clip: float, count: bool
     ) -> Iterator[tuple[Total, int]]:
         """Yield the sum over each shard, and how many of its rows were not clipped."""
-        if clip != self._clip:
-            self._limit(clip)
-        if self._slim and in_range(clip) and np.abs(w).max(initial=0.0) <= NARROW_RANGE**2:
-            w = self._narrowed(w, index)
+        w = self._set(index, w, clip)
         for shard, chosen in self._by_shard(index):
             rows = shard.stop - shard.start
             blocks = cut(shard, shared_rows(rows, w.size))
@@ -266,6 +270,26 @@ class ClippedSums:
                 short += self._fill(room, some, chosen, w, count)
                 total.add(*summed(room[: len(some)]))
             yield total, short
+
+    def _set(self, index: Index | None, w: Array, clip: float) -> Any:
+        """Set the clip, and return the weights in the type that margins are computed in."""
+        if clip != self._clip:
+            self._limit(clip)
+        if self._slim and in_range(clip) and np.abs(w).max(initial=0.0) <= NARROW_RANGE**2:
+            return self._narrowed(w, index)
+        return w
+
+    def _whole(self, n_rows: int, index: Index | None, w: Any, count: bool) -> tuple[Array, int]:
+        """Return the sum over all rows of a sum that makes one block."""
+        # privacy: a warning would tell of the rows.
+        with np.errstate(all="ignore"):
+            found = self._part(slice(0, n_rows), index, w, count)
+        self._resident.touched(self._size(index) * n_rows)
+        return found
+
+    def _size(self, index: Index | None) -> int:
+        """Return the bytes that a row of a sum brings into memory."""
+        return NEARBY if index is not None else 8 * (self.rows.dimension + 4)
 
     def _by_shard(self, index: Index | None) -> Iterator[tuple[slice, Index | None]]:
         """Yield the rows of a sum, shard by shard, as places in what comes second."""
@@ -311,8 +335,7 @@ class ClippedSums:
                     except IndexError:
                         return
                     room[number], short[number] = self._part(block, index, w, count)
-                    size = NEARBY if index is not None else 8 * (self.rows.dimension + 4)
-                    self._resident.touched(size * (block.stop - block.start))
+                    self._resident.touched(self._size(index) * (block.stop - block.start))
 
         helpers = []
         if self._pool is not None:

@@ -12,7 +12,7 @@ from discreet.bounds import Array, Bounds
 from discreet.data.norms import shorten, shorten_sparse
 
 
-def within(bounds: Bounds, X: Any) -> Any:
+def clipped_rows(bounds: Bounds, X: Any) -> Any:
     """Return rows as a model was fitted to them, in the user's units.
 
     Values are clipped to their ranges and rows scaled down to the row norm, as by a
@@ -21,9 +21,9 @@ def within(bounds: Bounds, X: Any) -> Any:
 
     Examples
     --------
-    >>> within(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]))
+    >>> clipped_rows(Bounds(features=(0, 120)), np.array([[2000.0, 35.0]]))
     array([[120.,  35.]])
-    >>> within(Bounds(row_norm=1.0), np.array([[3.0, 4.0]])).round(6)
+    >>> clipped_rows(Bounds(row_norm=1.0), np.array([[3.0, 4.0]])).round(6)
     array([[0.6, 0.8]])
     """
     limit = bounds.row_norm

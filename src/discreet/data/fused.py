@@ -1,12 +1,13 @@
 """Bounding of dense rows in one compiled loop, when numba is installed (extra ``compiled``).
 
 A row is read once: it is clipped, scaled, measured, shortened and stored while it is in
-the nearest cache. Every step is the one that :meth:`Bounding._bound_features
-<discreet.data.bounding.Bounding>` takes in numpy, in the same order and in strict
-arithmetic, so rows and norms have the same bits, but for signs of zeros. The order in which
-numpy sums squares is not promised by numpy. So it is compared on made-up rows of the same
-width before the loop is used, and where a bit differs numpy bounds the rows. Either way the
-bound on a row holds: the proof allows any order.
+the nearest cache. Tables have columns; of them some rows at a time are taken, and every step
+runs along a column, so that the processor takes several rows at once. Every step is the one
+that :meth:`Bounding._bound_features <discreet.data.bounding.Bounding>` takes in numpy, in the
+same order and in strict arithmetic, so rows and norms have the same bits, but for signs of
+zeros. The order in which numpy sums squares is not documented. So it is compared on
+made-up rows of the same width before the loop is used, and where a bit differs numpy bounds
+the rows. Either way the bound on a row holds: the proof allows any order.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Loop:
     """
 
     def __init__(self) -> None:
-        self._run = _loop()
+        self._rows, self._columns = _loop()
 
     def __call__(
         self,
@@ -59,16 +60,21 @@ class Loop:
     ) -> Array | None:
         """Write bounded rows and a constant into ``out`` and return norms of the rows.
 
-        Rows that are not finite become blank too. None says that numpy has to do it: rows of
-        other types or orders, and squares that overflow.
+        Both may hold row after row or column after column. Rows that are not finite become
+        blank too. None says that numpy has to do it: rows of other types or orders, and squares
+        that overflow.
         """
-        given = np.asarray(given)
-        if given.dtype not in (np.float64, np.float32) or not given.flags.carray:
+        given, run = np.asarray(given), self._rows
+        if given.dtype not in (np.float64, np.float32):
+            return None
+        if given.strides[0] == given.itemsize and given.shape[1] > 1:
+            given, run = np.ascontiguousarray(given.T), self._columns
+        if not given.flags.carray:
             return None
         none = np.empty(0)
         low, high, centre, half = ranges or (none, none, none, none)
-        norms, again = np.empty(len(given)), bool(centre.any())
-        plain = self._run(
+        norms, again = np.empty(len(out)), bool(centre.any())
+        plain = run(
             given, out, norms, blank, low, high, centre, half, again, target, tiny, constant
         )
         return norms if plain else None
@@ -96,8 +102,9 @@ def _loop() -> Any:
     from numba import njit
 
     # privacy: strict arithmetic, as numpy's.
-    squares = njit(fastmath=False, error_model="numpy")(_squares)
-    return kept(_bound_rows, _squares=squares)
+    strict = njit(fastmath=False, error_model="numpy")
+    along = kept(_bound_columns, _squares_of_columns=strict(_squares_of_columns))
+    return kept(_bound_rows, _squares=strict(_squares)), along
 
 
 @cache
@@ -186,3 +193,109 @@ def _squares(row: Any) -> float:
     if j < p:
         even += row[j] * row[j]
     return even + odd
+
+
+def _bound_columns(
+    given: Any,
+    out: Any,
+    norms: Any,
+    blank: Any,
+    low: Any,
+    high: Any,
+    centre: Any,
+    half: Any,
+    again: bool,
+    target: float,
+    tiny: float,
+    constant: float,
+) -> bool:
+    p, n_rows = given.shape
+    size = max(64, min(128, 16384 // p))
+    # Not a power of two, because such places share few lines of the cache.
+    part, even, odd = np.empty((p, size + 8)), np.empty(size), np.empty(size)
+    finite, factor = np.empty(size), np.empty(size)
+    for start in range(0, n_rows, size):
+        m = min(size, n_rows - start)
+        for j in range(p):
+            column, other = part[j], given[j, start : start + m]
+            for i in range(m):
+                column[i] = other[i]
+        finite[:] = 0.0
+        for j in range(p):
+            column = part[j]
+            if low.shape[0] > 0:
+                least, most, middle, unit = low[j], high[j], centre[j], half[j]
+                for i in range(m):
+                    x: Any = column[i]
+                    # Zero for a number and nan for everything else.
+                    finite[i] += x - x
+                    x = x if x > least else least
+                    x = x if x < most else most
+                    column[i] = x - middle
+                if unit != 1.0:
+                    for i in range(m):
+                        column[i] /= unit
+                if again:
+                    # privacy: as in numpy, because the centre of a narrow range rounds.
+                    for i in range(m):
+                        x = column[i]
+                        x = x if x > -1.0 else -1.0
+                        column[i] = x if x < 1.0 else 1.0
+            else:
+                for i in range(m):
+                    finite[i] += column[i] - column[i]
+        _squares_of_columns(part, m, even, odd)
+        scaled = False
+        for i in range(m):
+            norm: Any = np.sqrt(even[i] + odd[i])
+            if blank[start + i] or finite[i] != 0.0:
+                # privacy: a row that cannot be read contributes nothing at all.
+                blank[start + i] = True
+                norm = 0.0
+            elif not norm <= _LARGEST:
+                return False
+            factor[i] = 1.0
+            if norm > target:
+                factor[i] = target / norm
+                norm = target
+            if blank[start + i] or norm < tiny:
+                factor[i] = norm = 0.0
+            scaled |= factor[i] != 1.0
+            norms[start + i] = norm
+        if scaled:
+            for j in range(p):
+                column = part[j]
+                for i in range(m):
+                    column[i] = column[i] * factor[i] if factor[i] > 0.0 else 0.0
+        if out.strides[0] < out.strides[1]:
+            for j in range(p):
+                column = part[j]
+                for i in range(m):
+                    out[start + i, j] = column[i]
+        else:
+            for i in range(m):
+                for j in range(p):
+                    out[start + i, j] = part[j, i]
+        if out.shape[1] > p:
+            for i in range(m):
+                out[start + i, p] = 0.0 if blank[start + i] else constant
+    return True
+
+
+def _squares_of_columns(part: Any, m: int, even: Any, odd: Any) -> None:
+    p, j = part.shape[0], 0
+    even[:] = 0.0
+    odd[:] = 0.0
+    while j + 2 <= p:
+        k = j
+        if j // 8 * 8 + 8 <= p:
+            k = j // 8 * 8 + 6 - j % 8
+        left, right = part[k], part[k + 1]
+        for i in range(m):
+            even[i] += left[i] * left[i]
+            odd[i] += right[i] * right[i]
+        j += 2
+    if j < p:
+        left = part[j]
+        for i in range(m):
+            even[i] += left[i] * left[i]

@@ -57,21 +57,25 @@ def safe(folder: Path) -> bool:
     if not hasattr(os, "getuid"):
         return False  # permissions of other systems are not read here
     try:
-        path = folder.resolve(strict=True)
-        first = path.stat()
-        if first.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return False
-        return all(_guarded(place) for place in (path, *path.parents))
-    except OSError:
+        mode = folder.resolve(strict=True).stat().st_mode
+        return not mode & (stat.S_IWGRP | stat.S_IWOTH) and _guarded(folder.absolute())
+    except (OSError, RuntimeError):
         return False
 
 
-def _guarded(place: Path) -> bool:
-    """Return whether nobody else can replace what a folder holds of the user's."""
-    found = place.stat()
-    shared = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-    # In a folder with the sticky bit others can add, but not replace.
-    return found.st_uid in (0, os.getuid()) and (not shared or bool(found.st_mode & stat.S_ISVTX))
+def _guarded(folder: Path) -> bool:
+    """Return whether nobody else can replace a folder, one above it, or a link on the way."""
+    for place in (folder, *folder.parents):
+        found = place.lstat()
+        if found.st_uid not in (0, os.getuid()):
+            return False
+        if stat.S_ISLNK(found.st_mode):
+            # What a link leads to may lie beyond links again.
+            if not _guarded(place.parent / place.readlink()):
+                return False
+        elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX:
+            return False  # with the sticky bit others can add, but not replace
+    return True
 
 
 def digest(function: Any) -> str:

@@ -131,7 +131,8 @@ class StreamSource:
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
         done, watch = 0, Watch(self.n_rows)
-        size = block_rows(self.n_features)
+        # Rows are bounded one by one, so that larger blocks only save time.
+        size = 4 * block_rows(self.n_features)
         for table in self._tables.read(self._columns):
             raw = self._read(table)
             for a in range(0, len(raw.X), size):
@@ -151,16 +152,15 @@ def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:
            [2. , nan]])
     """
     columns = [column_of(table, name) for name in names]
-    rows = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype)
-    # A few rows at a time, which stay in cache until all columns are in place.
-    for a in range(0, len(rows), 4096):
-        for j, column in enumerate(columns):
-            try:
-                rows[a : a + 4096, j] = column[a : a + 4096]
-            except (TypeError, ValueError):
-                # privacy: the original message would quote a cell.
-                raise InvalidData(f"Column {names[j]!r} holds what is no number.") from None
-    return rows
+    # Column after column, as tables have them.
+    held = np.empty((len(columns), len(columns[0]) if columns else 0), dtype)
+    for j, column in enumerate(columns):
+        try:
+            held[j] = column
+        except (TypeError, ValueError):
+            # privacy: the original message would quote a cell.
+            raise InvalidData(f"Column {names[j]!r} holds what is no number.") from None
+    return held.T
 
 
 def column_of(table: Any, name: str) -> Any:

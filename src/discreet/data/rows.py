@@ -432,10 +432,20 @@ def combine(X: Any, slope: Array) -> Array:
     if not sp.issparse(X):
         # A vector times a matrix is the faster way round.
         return np.asarray(np.dot(slope, X) if slope.ndim == 1 else X.T @ slope)
-    turned = sp.csc_array(X.shape[::-1], dtype=X.dtype)
+    return np.asarray(turned(X) @ slope)
+
+
+def turned(X: Any) -> Any:
+    """Return the transpose of sparse rows without a copy.
+
+    >>> turned(sp.csr_array(np.array([[0.0, 1.0]]))).toarray()
+    array([[0.],
+           [1.]])
+    """
+    found = sp.csc_array(X.shape[::-1], dtype=X.dtype)
     # Set afterwards, as in Rows._slice.
-    turned.data, turned.indices, turned.indptr = X.data, X.indices, X.indptr
-    return np.asarray(turned @ slope)
+    found.data, found.indices, found.indptr = X.data, X.indices, X.indptr
+    return found
 
 
 def _gram(X: Any, curvature: Array) -> Array:

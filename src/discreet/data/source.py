@@ -123,7 +123,14 @@ class ArraySource:
 
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
-        for s in slices(self.n_rows, block_rows(self.n_features)):
+        size = block_rows(self.n_features)
+        if self.sparse:
+            # A wide sparse row is mostly zeros, and every block costs scipy some milliseconds.
+            size = max(size, 2048)
+        elif self._X.strides[0] < self._X.strides[1]:
+            # A part of a table, column after column, is one block.
+            size = 4 * size
+        for s in slices(self.n_rows, size):
             yield RawBlock(
                 self._X[s],
                 None if self._y is None else self._y[s],

@@ -171,7 +171,7 @@ class Resident:
 
     def __init__(self, *arrays: Any) -> None:
         self._pages = [pages for pages in map(_pages_of, arrays) if pages is not None]
-        self._room = self._left = memory().limit // 4
+        self._room = self._left = memory().limit // 16
 
     @property
     def spilled(self) -> bool:

@@ -126,6 +126,8 @@ class SpreadSums(ClippedSums):
         As for :class:`~discreet.data.clipped_sums.ClippedSums`.
     """
 
+    _near = False
+
     def __init__(
         self, rows: Spread, loss: Loss, *, shifting: bool = False, work: float | None = None
     ) -> None:

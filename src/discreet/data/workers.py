@@ -217,7 +217,7 @@ class Pieces:
 
     def blocks(self) -> Iterator[RawBlock]:
         """Yield consecutive rows, each exactly once."""
-        size = block_rows(self.n_features)
+        size = 4 * block_rows(self.n_features)
         for table, (n_rows, start, stop) in zip(self._tables, self._places, strict=True):
             if _length(table) != n_rows:
                 raise InvalidData(CHANGED)

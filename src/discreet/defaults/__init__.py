@@ -1,7 +1,8 @@
 """What ``"auto"`` means, decided by public facts alone: one axis, a few rules, one table."""
 
 from discreet.defaults.case import Asked
+from discreet.defaults.few_columns import over_l1_ball
 from discreet.defaults.recommend import recommend
 from discreet.defaults.residuals import residual_clip
 
-__all__ = ["Asked", "recommend", "residual_clip"]
+__all__ = ["Asked", "over_l1_ball", "recommend", "residual_clip"]

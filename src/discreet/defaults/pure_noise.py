@@ -2,7 +2,7 @@
 
 At the same epsilon, gamma noise on ``p`` weights has mean square ``p (p + 1) / epsilon^2`` and
 Gaussian noise ``p sigma(epsilon, delta)^2``: with few weights the pure one is smaller although it
-promises more. It composes worse, though: ten releases at epsilon 1 cost 10 together, with
+guarantees more. It composes worse, though: ten releases at epsilon 1 cost 10 together, with
 Gaussian noise 3.5. So it is for releases that share their budget with nothing else. Two runs of
 a logistic regression stay as they are too: where classes nearly separate, what the second run
 gains is far more than what pure noise would save.

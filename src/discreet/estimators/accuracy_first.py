@@ -24,7 +24,7 @@ from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.shared.classes import read_classes
 from discreet.estimators.shared.conditional import available_where
-from discreet.estimators.shared.persistence import Seedless, whole
+from discreet.estimators.shared.persistence import Seedless, all_or_nothing
 from discreet.ledger import Ledger
 from discreet.losses import AgainstRest
 from discreet.noise import Randomness, as_randomness
@@ -336,7 +336,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
 
     # The rows.
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, *, watch: Watch = unwatched) -> Self:
         """Run until the target is met or the cap is reached.
 

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
-from discreet.data import belonging, within
+from discreet.data import belonging, clipped_rows
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import PrivateEstimator, assuming, with_poor_scores
 from discreet.estimators.shared.charging import stands_alone
 from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
@@ -84,7 +84,7 @@ class LinearModel(PrivateEstimator):
         X = self._rows(X, accept_sparse="csr", dtype=(np.float64, np.float32))
         # New rows are cut like those the model was fitted to: it knows nothing of others.
         return np.asarray(
-            self._product(within(self.bounds_, X)) + self.intercept_, dtype=np.float64
+            self._product(clipped_rows(self.bounds_, X)) + self.intercept_, dtype=np.float64
         )
 
     def _product(self, X: Any) -> Any:
@@ -167,7 +167,7 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         """Return what tells the weights of rows by the numbers of their classes; None for 1."""
         return None
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 
@@ -247,7 +247,7 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     _labels = "real"
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 

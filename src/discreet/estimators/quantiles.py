@@ -37,7 +37,7 @@ from discreet.estimators.shared.charging import charged, warn_caller
 from discreet.estimators.shared.claims import SCHEMA_PUBLIC
 from discreet.estimators.shared.grouped import Grouped
 from discreet.estimators.shared.parameters import LEDGER
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.streamed import Streamed, source_of, streamed
 from discreet.ledger import Ledger
@@ -71,7 +71,7 @@ class Quantiles(FittedQuantiles, Grouped):
 
     _arrays: ClassVar[tuple[str, ...]] = ("quantiles_", "feature_names_in_")
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Draw the quantiles of the columns of ``X``; ``y`` is ignored.
 

@@ -18,7 +18,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.linear import AnyAlgorithm, LinearModel, PrivateRegressor
 from discreet.estimators.shared.base import assuming
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.reading import read_rows, read_weights
 from discreet.losses import SquaredVector
 from discreet.problem import Plan, Problem
@@ -64,7 +64,7 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
         problem = owner._several_problem(bounds, int(n_features or 0), n_rows, n_outputs)
         return owner._planned(assuming(problem))
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model privately.
 

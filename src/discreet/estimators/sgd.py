@@ -32,7 +32,7 @@ from discreet.estimators.shared.parameters import (
     INTERCEPT,
     PENALTIES,
 )
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities, separate_probabilities
 from discreet.inference import arriving_steps
 from discreet.losses import (
@@ -297,7 +297,7 @@ class PrivateGeometricMedian(PrivateEstimator):
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         return recommend(problem, budget, Asked(algorithm=NoisyGradient.name))
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Find the median privately.
 

@@ -20,7 +20,7 @@ from discreet.accounting import Budget
 from discreet.algorithms import FrankWolfe, SupportSelection
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer, positive
-from discreet.defaults import Asked, recommend
+from discreet.defaults import Asked, over_l1_ball, recommend
 from discreet.estimators.linear import (
     ClassWeights,
     LinearModel,
@@ -30,7 +30,7 @@ from discreet.estimators.linear import (
 from discreet.estimators.shared.base import with_poor_scores
 from discreet.estimators.shared.charging import warn_caller
 from discreet.estimators.shared.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.problem import Plan, Problem
@@ -99,7 +99,7 @@ class SparseModel(LinearModel):
 
 
 class FrankWolfeModel(SparseModel):
-    """Models fitted by private Frank-Wolfe over the l1 ball; not used directly."""
+    """Models over the l1 ball, by private Frank-Wolfe or in one solve; not used directly."""
 
     radius: float | None = None
     steps: int | None = None
@@ -112,7 +112,7 @@ class FrankWolfeModel(SparseModel):
         algorithm = FrankWolfe(steps=self.steps, stale=self.stale)
         if self.radius is None:
             problem = replace(problem, constraint=algorithm.fitting_ball(problem, budget))
-        return recommend(problem, budget, Asked(algorithm=algorithm))
+        return over_l1_ball(problem, budget, algorithm)
 
 
 class PrivateLasso(FrankWolfeModel, PrivateRegressor):
@@ -120,7 +120,9 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
 
     Minimises the squared error over weights of l1 norm at most ``radius`` by
     private Frank-Wolfe, so at most ``steps`` weights are not zero and the error
-    grows only with the logarithm of the number of features.
+    grows only with the logarithm of the number of features. Where that would take
+    as many steps as there are features, noisy second moments serve instead: they are
+    read once, and closer.
 {_PARAMETERS}
     radius
         Largest l1 norm of the weights, intercept included, in the scaled domain.
@@ -128,7 +130,7 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
         Residual, in half label ranges, from which errors count linearly; None
         for squared errors throughout.
     steps
-        Number of steps; None chooses it from public values.
+        Number of steps of Frank-Wolfe; None chooses it, or another algorithm, from public values.
     stale
         See :class:`~discreet.algorithms.FrankWolfe`; used with ``threshold``.{FITTED}
 
@@ -163,7 +165,8 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
 class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
     __doc__ = f"""Logistic regression with a bounded l1 norm and a privacy guarantee.
 
-    Private Frank-Wolfe over the l1 ball; see :class:`PrivateLasso`. More than
+    Private Frank-Wolfe over the l1 ball, and objective perturbation where that would take as
+    many steps as there are features; see :class:`PrivateLasso`. More than
     two classes are fitted one against the rest, and all fits together cost the
     budget.
     The intercept's constant is small by default: it is not zero in any row, and
@@ -177,7 +180,7 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
         Largest l1 norm of the weights, intercept included, in the scaled
         domain; None takes the root of the number of steps.
     steps
-        Number of steps; None chooses it from public values.
+        Number of steps of Frank-Wolfe; None chooses it, or another algorithm, from public values.
     stale
         Margin by which a sparse row may be out of date: fast steps on sparse
         data, see :class:`~discreet.algorithms.FrankWolfe`.{CLASS_WEIGHT}{FITTED}
@@ -283,7 +286,7 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
         check_is_fitted(self)
         return np.unique(self.coef_.nonzero()[-1])
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose a support and fit on it, privately.
 

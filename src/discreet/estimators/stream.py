@@ -15,7 +15,7 @@ from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
 from discreet.estimators.shared.classes import class_numbers, read_classes
 from discreet.estimators.shared.conditional import available_where
 from discreet.estimators.shared.parameters import FITTED, GUESS, INTERCEPT, TABLES
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
@@ -95,7 +95,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
 
     loss: str = "logistic"
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Start a new stream with these rows, in this order, in every pass; not in groups."""
         self._identified(X, groups)
@@ -203,7 +203,7 @@ class PrivateStreamRegressor(PrivateStream, PrivateRegressor):
 
     loss: str = "huber"
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Start a new stream with these rows, in this order, in every pass; not in groups."""
         self._identified(X, groups)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.bounds import Array, rows_apart
+from discreet.bounds import Array, Integers, rows_apart
 from discreet.evaluation.laws import STEP
 
 Mask = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
 
 SPREAD = 0.5
 """Weight of second moments, which only set the width of intervals, against first ones."""
@@ -71,7 +70,7 @@ class Block:
         return length
 
 
-def cells(shape: tuple[int, ...], row: Whole, column: Whole, good: Mask) -> Array:
+def cells(shape: tuple[int, ...], row: Integers, column: Integers, good: Mask) -> Array:
     """Return how many rows fall into each cell of a table.
 
     >>> cells((2, 2), np.array([0, 1, 1]), np.array([1, 1, 1]), np.array([True, True, False]))

@@ -75,7 +75,8 @@ def _by_block(scorer: Any, plan: EvaluationPlan, source: Any) -> list[Sums]:
     """Return numbers of rows and their sums of every block."""
     found = []
     for raw in source.blocks():
-        X, y, good = read(scorer, raw.X, raw.y, plan)
+        # Predictions may round otherwise for columns than for rows, as arrays have them.
+        X, y, good = read(scorer, np.ascontiguousarray(raw.X), raw.y, plan)
         found.append((len(good), add_up(scorer, X, y, good, plan)))
     return found
 

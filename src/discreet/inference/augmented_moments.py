@@ -26,12 +26,11 @@ from discreet.accounting import Guarantee
 from discreet.algorithms.perturbation import (
     SecondMoments,
     SufficientStatisticsPlan,
-    Whole,
     packed,
     stein_strength,
     unpacked,
 )
-from discreet.bounds import Array, unit_roundoff
+from discreet.bounds import Array, Integers, unit_roundoff
 from discreet.checks import one_of
 from discreet.errors import Incompatible, MissingBound
 from discreet.inference.base import TARGETS, InferredRelease, units_of
@@ -120,7 +119,7 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
         said = f"for {TARGETS[self.target]}; the squares of labels are released for them"
         return super().facts() | {"intervals": said}
 
-    def finish(self, total: Whole, random: Randomness) -> InferredRelease:
+    def finish(self, total: Integers, random: Randomness) -> InferredRelease:
         """Return the release of sums over all rows, with what intervals are made of."""
         noisy = self.noisy(total, random)
         weights = self._solve(*self._equations(noisy))
@@ -128,13 +127,13 @@ class AugmentedMomentsPlan(SufficientStatisticsPlan):
             weights, with_randomness(self.guarantee, random), self._intervals(noisy)
         )
 
-    def noisy(self, total: Whole, random: Randomness) -> Array:
+    def noisy(self, total: Integers, random: Randomness) -> Array:
         """Return the noisy second moments of rows and label, in units of their scales."""
         exact = self.moments.total(self.problem, total) * self.moments.unit
         out = self.noise.add(packed(exact, self._double), random)  # privacy: the only exit of data
         return unpacked(out, len(exact), self._double)
 
-    def _noisy(self, total: Whole, random: Randomness) -> tuple[Array, Array, float]:
+    def _noisy(self, total: Integers, random: Randomness) -> tuple[Array, Array, float]:
         return self._equations(self.noisy(total, random))
 
     def _equations(self, noisy: Array) -> tuple[Array, Array, float]:

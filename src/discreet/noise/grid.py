@@ -121,7 +121,7 @@ class Grid:
                 "was released. Bound the rows, or add strength to the problem."
             )
         # Division and product by a power of two are exact, so only rint rounds.
-        whole: Array = np.rint(np.clip(x, -self.reach, self.reach) / self.step)
+        whole: Array = np.rint(np.minimum(np.maximum(x, -self.reach), self.reach) / self.step)
         # privacy: adding 0.0 turns -0.0 into 0.0; the sign of a zero is a data bit.
         return (whole + 0.0) * self.step
 

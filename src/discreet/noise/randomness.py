@@ -151,13 +151,13 @@ def integers(high: int, n: int, random: Randomness) -> npt.NDArray[np.int64]:
     n = integer("n", n, minimum=0)
     if high > 2**62:
         raise InvalidParameter("high must be at most 2**62.")
-    return whole_below(np.full(n, high, np.int64), random)
+    return integers_below(np.full(n, high, np.int64), random)
 
 
-def whole_below(highs: npt.NDArray[np.int64], random: Randomness) -> npt.NDArray[np.int64]:
+def integers_below(highs: npt.NDArray[np.int64], random: Randomness) -> npt.NDArray[np.int64]:
     """Return independent integers, each exactly uniform below its own bound.
 
-    >>> whole_below(np.array([1, 1, 2**40]), Seeded(0))[:2].tolist()
+    >>> integers_below(np.array([1, 1, 2**40]), Seeded(0))[:2].tolist()
     [0, 0]
     """
     # Bits of the largest value; float64 may round it up to a power of two, which costs one bit.

@@ -94,15 +94,15 @@ def propose(x: Array, peak: float, random: Randomness) -> tuple[int, int, int]:
     >>> propose(np.array([-np.inf, 0.0]), 0.0, Seeded(0))[0]
     1
     """
-    return pick(whole_weights(x, peak), random)
+    return pick(integer_weights(x, peak), random)
 
 
-def whole_weights(x: Array, peak: float) -> npt.NDArray[np.int64]:
+def integer_weights(x: Array, peak: float) -> npt.NDArray[np.int64]:
     """Return running sums of whole numbers just above ``exp(x - peak) * 2**scale_bits``.
 
     Each is at least that, up to a relative rounding of 2**-50; for ``-inf`` it is 0.
 
-    >>> whole_weights(np.array([-np.inf, 0.0]), 0.0).tolist() == [0, 2**40 + 1]
+    >>> integer_weights(np.array([-np.inf, 0.0]), 0.0).tolist() == [0, 2**40 + 1]
     True
     """
     weights = np.exp(x - peak)

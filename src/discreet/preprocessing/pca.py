@@ -16,7 +16,7 @@ from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import assuming
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.losses import Squared
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.problem import Problem
@@ -164,7 +164,7 @@ class PrivatePCA(
             problem = replace(problem, intercept=CONSTANT * problem.row_norm)
         return assuming(problem)
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the components of the rows of ``X``; ``y`` is ignored."""
         X = self._numbers(X, reset=True)

@@ -10,7 +10,7 @@ from sklearn.base import OneToOneFeatureMixin
 from discreet.bounds import Array, Bounds
 from discreet.checks import truth, weight_count
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.preprocessing.transformer import (
@@ -137,7 +137,7 @@ class PrivateBounds(LearnedBounds, OneToOneFeatureMixin, PrivateTransformer):  #
         }
         return TransformerPlan(facts, self._claim(learned.event, learned.theorem), learned)
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the ranges of the columns of ``X``; ``y`` is ignored."""
         X = self._numbers(X, reset=True)

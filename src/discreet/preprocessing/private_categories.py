@@ -12,7 +12,7 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import weight_count
 from discreet.errors import InvalidData
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.mechanisms.learned_columns import LearnedColumns
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.schema import Categories
@@ -104,7 +104,7 @@ class PrivateCategories(LearnedCategories, PrivateTransformer):
         }
         return TransformerPlan(facts, self._claim(learned.event, learned.theorem), learned)
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the categories of the columns of ``X``; ``y`` is ignored."""
         self._forget()

@@ -10,10 +10,10 @@ from sklearn.base import OneToOneFeatureMixin
 
 from discreet.bounds import Array, Bounds
 from discreet.checks import moderate, weight_count
-from discreet.data import within
+from discreet.data import clipped_rows
 from discreet.errors import MissingBound
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import whole
+from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.column_moments import ColumnMoments
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
@@ -120,7 +120,7 @@ class PrivateStandardScaler(LearnedScale, OneToOneFeatureMixin, PrivateTransform
     def _norm(self, columns: int) -> float:
         return math.sqrt(columns) if self.row_norm is None else moderate("row_norm", self.row_norm)
 
-    @whole
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn means and deviations of the columns of ``X``; ``y`` is ignored."""
         X = self._numbers(X, reset=True)
@@ -143,6 +143,6 @@ class PrivateStandardScaler(LearnedScale, OneToOneFeatureMixin, PrivateTransform
         """Return rows centred, scaled and no longer than ``row_norm``."""
         X = (self._numbers(X, reset=False) - self.mean_) / self.scale_
         lost = np.isnan(X)
-        rows: Array = within(self.bounds_, np.where(lost, 0.0, X))
+        rows: Array = clipped_rows(self.bounds_, np.where(lost, 0.0, X))
         rows[lost] = np.nan
         return rows

@@ -275,10 +275,13 @@ class Problem:
         return rows.shared(found.share, found.codes)
 
 
-def check_solvable(problem: Problem, algorithm: str, *, corners: bool = False) -> None:
+def check_solvable(
+    problem: Problem, algorithm: str, *, corners: bool = False, polytopes: bool = False
+) -> None:
     """Refuse a problem whose minimiser cannot be certified, with the reason.
 
     With ``corners`` it is enough that the minimiser is close: no subgradient has to be small.
+    With ``polytopes`` a set serves whose projection is an iteration, if it certifies minimisers.
     """
     loss = problem.loss
     if not math.isfinite(problem.terms.smoothness):
@@ -291,7 +294,8 @@ def check_solvable(problem: Problem, algorithm: str, *, corners: bool = False) -
         if reason is not None:
             raise Incompatible(f"{algorithm}: {reason} {instead_of(loss)}")
         return
-    combined_prox(problem.regularizer, problem.constraint)
+    if not (polytopes and problem.constraint.certifies and problem.regularizer.kernel.zero):
+        combined_prox(problem.regularizer, problem.constraint)
 
 
 def corner_refusal(
@@ -344,16 +348,18 @@ def norm_guess_of(problem: Problem, given: float | None) -> float:
     return min(problem.constraint.radius(problem.dimension), guess)
 
 
-def solver_error(problem: Problem, norm_guess: float = 0.0) -> float:
+def solver_error(problem: Problem, norm_guess: float = 0.0, strength: float = 0.0) -> float:
     """Bound the rounding error of a gradient at weights of the usual norm, or a larger guess.
 
     Only whether a certificate can be reached depends on this number, never
-    its validity, so an undeclared size is replaced by a nominal one.
+    its validity, so an undeclared size is replaced by a nominal one. Over a polytope of vertices
+    the ridge of that strength matters too.
     """
     plain = problem.constraint.whole_space and problem.regularizer.smooth
-    return certificate_error(
+    rows = NOMINAL_ROWS if problem.n_rows is None else problem.n_rows
+    found = certificate_error(
         problem.loss,
-        n_rows=NOMINAL_ROWS if problem.n_rows is None else problem.n_rows,
+        n_rows=rows,
         dimension=problem.bounding.dimension,
         row_norm=problem.row_norm,
         weights_norm=max(norm_guess_of(problem, None), norm_guess),
@@ -361,6 +367,12 @@ def solver_error(problem: Problem, norm_guess: float = 0.0) -> float:
         weight=problem.bounds.weight,
         proximal=not plain,
     )
+    if not problem.constraint.certifies:
+        return found
+    # The certificate is a root of rounding errors: of gradients, and of points of the set.
+    p, off = problem.dimension, 4 * (problem.dimension + 8) * unit_roundoff()
+    slope = rows * problem.terms.lipschitz * off * problem.constraint.radius(p)
+    return max(found, math.sqrt(strength * (found * problem.constraint.diameter(p) + slope)))
 
 
 def planned_tolerance(
@@ -374,7 +386,7 @@ def planned_tolerance(
     lipschitz = problem.terms.lipschitz if lipschitz is None else lipschitz
     label = problem.bounding.label_bound
     if math.isfinite(problem.loss.regularity(label=label, reach=1.0).smoothness):
-        return max(1e-6 * lipschitz, 4 * solver_error(problem, norm_guess))
+        return max(1e-6 * lipschitz, 4 * solver_error(problem, norm_guess, strength))
     one = problem.loss if problem.loss.each is None else problem.loss.each
     form = one.corner(np.array([-1.0, 1.0]))
     assert form is not None

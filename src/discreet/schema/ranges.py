@@ -78,9 +78,9 @@ class Range(NumberColumn):
 
     def stand_in(self) -> Range:
         """Return the column with a range that may stand for any other."""
-        return self.within(*UNIT) if self.private else self
+        return self.with_range(*UNIT) if self.private else self
 
-    def within(self, low: float, high: float) -> Range:
+    def with_range(self, low: float, high: float) -> Range:
         """Return the column with this range."""
         return Range(low, high, missing=self.missing)
 

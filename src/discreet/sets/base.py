@@ -45,6 +45,7 @@ class ConvexSet(Part):
 
     FACTS: ClassVar[tuple[str, ...]] = (
         "closed_form",
+        "outside",
         "whole_space",
         "separable",
         "norm",
@@ -64,6 +65,19 @@ class ConvexSet(Part):
         ``2 (dim + 8) u (||w|| + ||v||)`` of the true one, ``u`` the unit roundoff.
         """
         return False
+
+    def outside(self, w: Array, v: Array) -> float:
+        """Return a proven bound on how far ``v``, the computed projection of ``w``, is outside.
+
+        For sets whose projection is an iteration. Together with an exact :meth:`minimize_linear`
+        it certifies minimisers. Infinite, the default, where nothing is proved.
+        """
+        return math.inf
+
+    @property
+    def certifies(self) -> bool:
+        """Whether minimisers over the set are certified although projection is an iteration."""
+        return type(self).outside is not ConvexSet.outside
 
     @property
     def whole_space(self) -> bool:

@@ -21,8 +21,8 @@ class VertexPolytope(Polytope):
 
     Projection follows Wolfe's finite active-set method and stops only when no
     vertex improves the point beyond rounding. How closely it is then rounded
-    depends on the shape of the polytope, so certified solvers do not use it;
-    linear oracles are exact. The Gaussian width is bounded by
+    depends on the shape of the polytope, so minimisers are certified by the
+    linear oracle, which is exact. The Gaussian width is bounded by
     ``max ||v|| * min(sqrt(2 ln(2 m)), sqrt(p))`` for m vertices.
 
     References
@@ -66,6 +66,15 @@ class VertexPolytope(Polytope):
     def project(self, w: Array) -> Array:
         return nearest_point(self._checked(w.size), w.ravel()).reshape(w.shape)
 
+    def outside(self, w: Array, v: Array) -> float:
+        point, shares = _nearest(self._checked(w.size), w.ravel())
+        # privacy: a mean of vertices is in the hull; shares and sum are off by rounding only
+        if not np.array_equal(point, v.ravel()) or not bool((shares >= 0.0).all()):
+            return math.inf
+        terms = np.count_nonzero(shares)
+        off = abs(math.fsum(shares) - 1.0) + (terms + 3) * unit_roundoff()
+        return 1.01 * off * self.radius(w.size)
+
     def minimize_linear(self, g: Array) -> Array:
         array = self._checked(g.size)
         best = int(np.argmin(array @ g.ravel()))
@@ -94,6 +103,11 @@ def nearest_point(vertices: Array, w: Array) -> Array:
     >>> nearest_point(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([1.0, 3.0]))
     array([1., 0.])
     """
+    return _nearest(vertices, w)[0]
+
+
+def _nearest(vertices: Array, w: Array) -> tuple[Array, Array]:
+    """Return the nearest point, and the shares of the vertices that it is a mean of."""
     active = [int(np.argmin(np.linalg.norm(vertices - w, axis=1)))]
     weights = np.ones(1)
     reach = float(np.abs(vertices - vertices[active[0]]).max())
@@ -106,7 +120,9 @@ def nearest_point(vertices: Array, w: Array) -> Array:
         best = int(np.argmax(gaps))
         noise = 8.0 * unit_roundoff() * reach * (float(np.abs(residual).sum()) + scale)
         if best in active or gaps[best] <= noise:
-            return np.asarray(point)
+            shares = np.zeros(len(vertices))
+            shares[active] = weights
+            return np.asarray(point), shares
         active.append(best)
         weights = np.append(weights, 0.0)
         while True:

@@ -34,7 +34,7 @@ ROUNDS = 80
 """Ridges that are tried to make the minimiser as long as the ball is wide."""
 
 PATIENCE = 6
-"""Certificates without progress after which more steps are vain."""
+"""Certificates that do not halve the gap, after which more steps are vain."""
 
 
 def solve_corners(objective: CornerObjective, room: float) -> Array:
@@ -105,7 +105,7 @@ def _search(objective: CornerObjective, goal: float) -> Array:
     live = (o.high > o.low) & (o.rows.norms > 0.0)
     best = np.where(live, 0.5 * (o.low + o.high), fixed)
     least = o.certified(best)[1]
-    state, count, waited = _start(o, best), int(live.sum()), 0
+    state, count, waited, mark = _start(o, best), int(live.sum()), 0, least
     for _ in range(STEPS if count else 0):
         up, down = o.high - state.s, state.s - o.low
         open_ = float((state.above * up + state.below * down)[live].sum())
@@ -113,9 +113,9 @@ def _search(objective: CornerObjective, goal: float) -> Array:
             for s in (state.s, _finished(o, state, live)):
                 gap = math.inf if s is None else o.certified(s)[1]
                 if gap < least:
-                    waited = 0 if gap < 0.5 * least else waited
                     best, least = state.s if s is None else s, gap
-            waited += 1
+            # Progress is slow on rows of few kinds, where many lie near their corners.
+            waited, mark = (0, least) if least < 0.5 * mark else (waited + 1, mark)
         if least <= goal or waited > PATIENCE:
             break
         stepped = _step(o, state, live, open_ / (2 * count))

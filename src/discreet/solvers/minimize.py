@@ -16,6 +16,7 @@ find the point does not matter to privacy; only the certificate does.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from discreet.solvers.corner_certificate import CornerObjective
 from discreet.solvers.interior_point import solve_corners
 from discreet.solvers.newton import solve_smooth
 from discreet.solvers.objective import Objective, failed
-from discreet.solvers.proximal import solve_composite
+from discreet.solvers.proximal import Prox, certify_in, solve_composite
 
 
 def minimise(
@@ -108,6 +109,9 @@ def minimise(
     objective = Objective(rows, loss, np.asarray(linear, dtype=np.float64), ridge)
     if kernel.zero and domain.whole_space:
         return solve_smooth(objective, room)
+    if kernel.zero and domain.certifies:
+        project: Prox = lambda w, step: domain.project(w)  # noqa: E731
+        return solve_composite(objective, kernel.value, project, room, partial(certify_in, domain))
     return solve_composite(objective, kernel.value, combined_prox(kernel, domain), room)
 
 

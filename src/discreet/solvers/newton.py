@@ -19,13 +19,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from discreet.bounds import Array
 from discreet.errors import NotCertified
-from discreet.solvers.objective import Objective, failed, is_within, norm
+from discreet.solvers.objective import Objective, certainly_below, failed, norm
 
 DENSE = 1500
 """Largest number of weights for which a Hessian is formed."""
 
 STRIDE = 16
-"""Each level of the warm start uses one row in this many."""
+"""Each level of the warm start uses one row in this many, or in a power of two times it."""
+
+SAMPLE = 2**22
+"""Most rows of a level: they are copied, so more would take memory that grows with the data."""
 
 STEPS = 300
 """Steps after which a solver gives up, with an error."""
@@ -89,7 +92,10 @@ def _warm_start(objective: Objective) -> tuple[Array, Metric | None]:
     size = objective.linear.size
     if size > DENSE or objective.rows.n_rows < 20 * STRIDE * size:
         return np.zeros_like(objective.linear), None
-    sample = objective.sample(STRIDE)
+    stride = STRIDE
+    while objective.rows.n_rows > SAMPLE * stride:
+        stride *= 2
+    sample = objective.sample(stride)
     try:
         point = _descend(sample, *_warm_start(sample), room=0.0)
     except NotCertified:
@@ -104,7 +110,7 @@ def _descend(objective: Objective, w: Array, metric: Metric | None, room: float)
     value, gradient = objective.evaluate(w)
     point, certify, exact = Point(w, value, gradient), False, False
     for _ in range(STEPS):
-        if point.error < math.inf and is_within(norm(point.gradient), point.error, room):
+        if point.error < math.inf and certainly_below(norm(point.gradient), point.error, room):
             return point
         if w.size > DENSE:
             step, exact = -_conjugate_gradients(objective, point), True

@@ -77,13 +77,13 @@ def norm(w: Array) -> float:
     return float(np.linalg.norm(w))
 
 
-def is_within(residual: float, error: float, room: float) -> bool:
+def certainly_below(residual: float, error: float, room: float) -> bool:
     """Return whether a residual known up to ``error`` is certainly within ``room``.
 
     Raises :class:`NotCertified` when rounding alone exceeds the room, since no
     solver could do better.
 
-    >>> is_within(1e-9, 1e-10, 1e-8), is_within(1e-7, 1e-10, 1e-8)
+    >>> certainly_below(1e-9, 1e-10, 1e-8), certainly_below(1e-7, 1e-10, 1e-8)
     (True, False)
     """
     if not error < room:

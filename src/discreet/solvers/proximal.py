@@ -19,21 +19,32 @@ import numpy as np
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.data import prox_error
+from discreet.sets import ConvexSet
 from discreet.solvers.newton import DENSE, STEPS
-from discreet.solvers.objective import Objective, failed, is_within, norm
+from discreet.solvers.objective import Objective, certainly_below, failed, norm
 
 Prox = Callable[[Array, float], Array]
 Penalty = Callable[[Array], float]
+Certify = Callable[[Objective, Prox, Array, Array, float, float], Array | None]
 
 MODEL_STEPS = 20_000
 """Steps on a quadratic model, each without a pass over the rows."""
 
 
-def solve_composite(objective: Objective, penalty: Penalty, prox: Prox, room: float) -> Array:
-    """Return a point with a certified subgradient of norm at most ``room``."""
+def solve_composite(
+    objective: Objective,
+    penalty: Penalty,
+    prox: Prox,
+    room: float,
+    accept: Certify | None = None,
+) -> Array:
+    """Return a point with a certified subgradient of norm at most ``room``.
+
+    Another rule to ``accept`` a point may prove that it is ``room / strength`` from the minimiser.
+    """
     if objective.linear.size <= DENSE:
-        return _proximal_newton(objective, penalty, prox, room)
-    return _accelerated(objective, penalty, prox, room)
+        return _proximal_newton(objective, penalty, prox, room, accept or certify)
+    return _accelerated(objective, penalty, prox, room, accept or certify)
 
 
 def certify(
@@ -53,10 +64,42 @@ def certify(
     bend = objective.smoothness(t) + curvature + objective.strength
     error += slip * bend + 4.0 * u * (norm(exact) + curvature * norm(v - t))
     residual = norm(exact + curvature * (v - t)) * (1.0 + (t.size + 4) * u)
-    return t if is_within(residual, error, room) else None
+    return t if certainly_below(residual, error, room) else None
 
 
-def _proximal_newton(objective: Objective, penalty: Penalty, prox: Prox, room: float) -> Array:
+def certify_in(
+    domain: ConvexSet,
+    objective: Objective,
+    prox: Prox,
+    w: Array,
+    gradient: Array,
+    curvature: float,
+    room: float,
+) -> Array | None:
+    """Return a projection that is certainly within ``room / strength`` of the minimiser, else None.
+
+    For sets of exact linear minimisation. With ``g`` the gradient at ``t`` in the set, strong
+    convexity gives ``strength ||t - t*||^2 <= <g, t - t*> <= max over x of <g, t - x>``.
+    """
+    v = w - gradient / curvature
+    t = prox(v, 1.0 / curvature)
+    exact, error = objective.certified(t)
+    u, size, wide = unit_roundoff(), norm(exact), domain.diameter(t.size) * (1.0 + 1e-12)
+    # privacy: t is this far from a point of the set, at which the gradient is this much off.
+    off = domain.outside(v, t)
+    error += off * (objective.smoothness(t) + objective.strength)
+    gap = float(np.sum(exact * (t - domain.minimize_linear(exact))))
+    gap += 8.0 * (t.size + 4) * u * size * (wide + 2.0 * domain.radius(t.size))
+    gap += size * off + error * (wide + off)
+    if not (objective.strength > 0.0 and math.isfinite(gap)):
+        return None
+    distance = math.sqrt(max(gap, 0.0) / objective.strength) + off
+    return t if distance * objective.strength * (1.0 + 1e-9) <= room else None
+
+
+def _proximal_newton(
+    objective: Objective, penalty: Penalty, prox: Prox, room: float, accept: Certify
+) -> Array:
     w = prox(np.zeros_like(objective.linear), 1.0)
     value, gradient = objective.evaluate(w)
     value += penalty(w)
@@ -70,7 +113,7 @@ def _proximal_newton(objective: Objective, penalty: Penalty, prox: Prox, room: f
             top = max(top, 1e-9 * objective.smoothness(w), 1e-100)
         residual = top * norm(w - prox(w - gradient / top, 1.0 / top))
         if residual <= goal:
-            found = certify(objective, prox, w, gradient, top, room)
+            found = accept(objective, prox, w, gradient, top, room)
             if found is not None:
                 return found
             goal *= 0.25
@@ -91,7 +134,7 @@ def _proximal_newton(objective: Objective, penalty: Penalty, prox: Prox, room: f
             matrix = None
         fresh = False
     # Rounding stops progress: this is as good as it gets, so it passes or nothing does.
-    found = certify(objective, prox, w, gradient, top, room)
+    found = accept(objective, prox, w, gradient, top, room)
     if found is None:
         raise failed()
     return found
@@ -139,7 +182,9 @@ def _momentum(x: Array, v: Array, new: Array, momentum: float) -> tuple[Array, A
     return new, new + ((momentum - 1.0) / after) * (new - x), after
 
 
-def _accelerated(objective: Objective, penalty: Penalty, prox: Prox, room: float) -> Array:
+def _accelerated(
+    objective: Objective, penalty: Penalty, prox: Prox, room: float, accept: Certify
+) -> Array:
     """Accelerated proximal gradient with backtracking and restarts."""
     x = prox(np.zeros_like(objective.linear), 1.0)
     v, momentum, goal = x, 1.0, 0.25 * room
@@ -154,7 +199,7 @@ def _accelerated(objective: Objective, penalty: Penalty, prox: Prox, room: float
                 break
             top *= 2.0
         if top * norm(move) <= goal:
-            found = certify(objective, prox, v, gradient, top, room)
+            found = accept(objective, prox, v, gradient, top, room)
             if found is not None:
                 return found
             goal *= 0.25

@@ -111,7 +111,7 @@ class SearchPlan:
         epsilon, delta = self.budget.epsilon, self.budget.delta
 
         def fits(multiplier: float) -> bool:
-            return self._whole((Gaussian(multiplier),)).delta(epsilon) <= delta
+            return self._search_cost((Gaussian(multiplier),)).delta(epsilon) <= delta
 
         single = gaussian_multiplier(epsilon, delta)
         if self.tries is None:
@@ -125,9 +125,9 @@ class SearchPlan:
 
     def _affordable(self, part: Budget) -> bool:
         events = (*self._events(part), self._score_event(part))
-        return self._whole(events).delta(self.budget.epsilon) <= self.budget.delta
+        return self._search_cost(events).delta(self.budget.epsilon) <= self.budget.delta
 
-    def _whole(self, events: tuple[Event, ...]) -> Event:
+    def _search_cost(self, events: tuple[Event, ...]) -> Event:
         """Return the cost of the search, were these the costs of its tries."""
         if self.tries is not None:
             # privacy: a try reads a row for its fit or for its score; candidates of different
@@ -194,7 +194,7 @@ class SearchPlan:
     def guarantee(self) -> Guarantee:
         """What the search guarantees, whatever the rows are."""
         part = self.fit_budget
-        event = self._whole((*self._events(part), self._score_event(part)))
+        event = self._search_cost((*self._events(part), self._score_event(part)))
         assumed = [a for planned in self.planned for a in planned.assumptions]
         return Guarantee(
             epsilon=self.budget.epsilon,

@@ -133,7 +133,7 @@ def test_smooth_mirror_steps_keep_their_bound_on_a_quadratic(geometry: Entropy |
     start = geometry.divergence(p, 3.0)
     step = 1 / (b + math.sqrt(square * steps / (2 * start)))
     found = []
-    for _ in range(200):
+    for _ in range(40):
         dual, total = np.zeros(p), np.zeros(p)
         for _ in range(steps):
             slope = b * (geometry.point(dual) - target) + spread * rng.normal(size=p)

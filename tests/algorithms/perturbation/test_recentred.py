@@ -177,7 +177,7 @@ def test_releases_follow_the_exact_law_of_both_runs() -> None:
     plan = RecentredPerturbation().plan(problem(n_features=1, n_rows=40), Budget(1.0, 1e-3))
     plan = replace(plan, line_search=None)
     first, second = ((run.strength, run.scale) for run in (plan.first, plan.second))
-    edges = np.linspace(-1, 1, 2000) * (8 * first[1] + 4) / first[0]
+    edges = np.linspace(-1, 1, 800) * (8 * first[1] + 4) / first[0]
     chances = cells(signed, first, 0.0, edges)
     middles = np.append(edges, edges[-1]) - (edges[1] - edges[0]) / 2
 

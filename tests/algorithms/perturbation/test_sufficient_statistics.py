@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +17,15 @@ from scipy import stats
 from discreet import PrivateRidge
 from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms import SufficientStatistics
+from discreet.algorithms.perturbation import compiled_moments, second_moments
 from discreet.algorithms.perturbation.second_moments import SecondMoments
 from discreet.algorithms.perturbation.sufficient_statistics import (
     SufficientStatisticsPlan,
     stein_strength,
 )
 from discreet.bounds import Bounds, unit_roundoff
-from discreet.data import ArraySource, RawBlock
+from discreet.data import ArraySource, RawBlock, bounding
+from discreet.data.fused import Loop
 from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.losses import Clipped, Logistic, Squared
@@ -490,9 +494,10 @@ class InBlocks(ArraySource):
 
 def test_no_number_of_rows_overflows(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every row stands for a block whose sums are as large as they can be.
-    monkeypatch.setattr(
-        SecondMoments, "_block", lambda self, rows, part: np.full((4, 4), 2**52, dtype=np.int64)
-    )
+    for way in ("_block", "_compiled"):
+        monkeypatch.setattr(
+            SecondMoments, way, lambda self, rows, part: np.full((4, 4), 2**52, dtype=np.int64)
+        )
     moments = SecondMoments(dimension=3, row_norm=1.0, label=1.0, capacity=2500)
     task = problem(n_features=3, n_rows=2500)
     for found in moments.integers(task, InBlocks(2500, 3, size=1)):
@@ -505,6 +510,7 @@ def test_no_block_holds_more_than_sums_of_floats_hold_exactly(
     # Under add-remove there may be far more rows than were declared.
     task = problem(n_rows=10, neighbours="add-remove")
     moments, sizes, real = SecondMoments.of(task), [], SecondMoments._block
+    monkeypatch.setattr(second_moments, "loop_for", lambda *_: None)
     monkeypatch.setattr(
         SecondMoments,
         "_block",
@@ -513,3 +519,40 @@ def test_no_block_holds_more_than_sums_of_floats_hold_exactly(
     moments.integers(task, InBlocks(70_000, 2, size=70_000))
     assert sum(sizes) == 70_000
     assert max(sizes) * 4**moments.bits <= 2**53
+
+
+@pytest.mark.parametrize(
+    ("loss", "neighbours", "bits"),
+    [(Squared(), "zero-out", 20), (Clipped(loss=Squared(), clip=0.5), "add-remove", 12)],
+)
+@pytest.mark.parametrize("row_l1", [None, 0.8])
+@pytest.mark.parametrize("nearest", [False, True])
+def test_compiled_sums_are_those_of_numpy(
+    loss: Any, neighbours: str, bits: int, row_l1: float | None, nearest: bool
+) -> None:
+    pytest.importorskip("numba")
+    task = problem(loss=loss, n_features=4, n_rows=5001, neighbours=neighbours, intercept=1.0)
+    capacity = 2 ** (51 - 2 * bits)
+    moments = replace(SecondMoments.of(task, row_l1=row_l1), capacity=capacity, nearest=nearest)
+    assert moments.bits == bits
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.2, 1.2, (5001, 4)), rng.uniform(-1.2, 1.2, 5001)
+    X[17], weight = np.nan, rng.choice([0.0, 0.3, 1.0], 5001)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(second_moments, "loop_for", lambda *_: None)
+        plain = moments.partial(task, ArraySource(X, y, weight))
+        for order in "CF":
+            patch.setattr(second_moments, "loop_for", lambda *_: Loop())
+            patch.setattr(bounding, "loop_for", lambda *_: Loop())
+            source = ArraySource(np.asarray(X, order=order), y, weight)
+            assert _whole(moments.partial(task, source)) == _whole(plain)
+
+
+def _whole(partial: Any) -> list[int]:
+    high, low = partial[:-2].reshape(2, -1).tolist()
+    return [a * 2**30 + b for a, b in zip(high, low, strict=True)] + partial[-2:].tolist()
+
+
+def test_tiles_of_compiled_sums_are_exact_and_so_are_all_of_them() -> None:
+    assert compiled_moments.TILE * 4**20 <= 2**53
+    assert second_moments._COMPILED * 4**20 < 2**63

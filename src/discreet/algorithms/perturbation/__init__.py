@@ -10,7 +10,6 @@ from discreet.algorithms.perturbation.output_perturbation import OutputPerturbat
 from discreet.algorithms.perturbation.recentred import RecentredPerturbation
 from discreet.algorithms.perturbation.second_moments import (
     SecondMoments,
-    Whole,
     packed,
     unpacked,
 )
@@ -29,7 +28,6 @@ __all__ = [
     "SecondMoments",
     "SufficientStatistics",
     "SufficientStatisticsPlan",
-    "Whole",
     "many_rows",
     "packed",
     "stein_strength",

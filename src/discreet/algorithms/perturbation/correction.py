@@ -80,7 +80,7 @@ class Correction:
         return self.problem.neighbours == "add-remove"
 
     @cached_property
-    def _whole(self) -> float:
+    def _single_multiplier(self) -> float:
         """Noise multiplier of a single release that costs the budget, if there is a delta."""
         epsilon, delta = self.budget.epsilon, self.budget.delta
         # privacy: a hair more, for shares whose squares add up to a hair more than the whole.
@@ -102,7 +102,7 @@ class Correction:
         if self.budget.delta == 0:
             epsilon = self._epsilon(share)
             return GradientNoise.pure(clip, epsilon, problem, n_rows=rows, shifting=shifting)
-        multiplier = rows_apart(problem.neighbours) * self._whole / math.sqrt(share)
+        multiplier = rows_apart(problem.neighbours) * self._single_multiplier / math.sqrt(share)
         return GradientNoise.gaussian(clip, multiplier, problem, n_rows=rows, shifting=shifting)
 
     @cached_property
@@ -112,7 +112,7 @@ class Correction:
         if self.budget.delta == 0:
             epsilon = self._epsilon(NEWTON_HESSIAN)
             return HessianNoise.pure(problem, epsilon, n_rows=rows, shifting=shifting)
-        multiplier = self._whole / math.sqrt(NEWTON_HESSIAN)
+        multiplier = self._single_multiplier / math.sqrt(NEWTON_HESSIAN)
         return HessianNoise.gaussian(problem, multiplier, n_rows=rows, shifting=shifting)
 
     @property
@@ -126,7 +126,9 @@ class Correction:
         shares = NEWTON_HESSIAN, NEWTON_FIRST, NEWTON_LAST
         if self.budget.delta == 0:
             return Composed(tuple(Pure(self._epsilon(share)) for share in shares))
-        return Composed(tuple(Gaussian(self._whole / math.sqrt(share)) for share in shares))
+        return Composed(
+            tuple(Gaussian(self._single_multiplier / math.sqrt(share)) for share in shares)
+        )
 
     @property
     def spread(self) -> float:

@@ -133,7 +133,7 @@ class ObjectivePerturbation:
         if self.noise is not None:
             one_of("noise", self.noise, KINDS)
         budget = spent_by(self.noise, budget)
-        check_solvable(problem, self.name)
+        check_solvable(problem, self.name, polytopes=True)
         everywhere = problem.loss.regularity(label=problem.bounding.label_bound, reach=math.inf)
         if not problem.terms.scalar and math.isinf(everywhere.lipschitz):
             # privacy: the proof moves weights through all of space. A loss of one inner product
@@ -245,6 +245,7 @@ def many_rows(problem: Problem) -> bool:
     """Return whether Newton steps may follow a run."""
     enough = problem.n_rows is not None and problem.n_rows >= NEWTON_ROWS
     enough = enough and problem.grouping is None
+    enough = enough and problem.constraint.closed_form
     return enough and problem.dimension <= DENSE
 
 
@@ -305,7 +306,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         coarse = 2.0**-37 * math.sqrt(self.problem.dimension) * self.strength * self.reach
         # Only a guess that was declared exceeds what rows can stretch the usual one to.
         longest = min(self.aim / STRETCH, self.reach)
-        error = 4 * solver_error(self.problem, longest)
+        error = 4 * solver_error(self.problem, longest, self.strength)
         return max(1e-8 * self.scale, error, coarse)
 
     @cached_property

@@ -84,7 +84,7 @@ class OutputPerturbation:
 
     def plan(self, problem: Problem, budget: Budget) -> OutputPerturbationPlan:
         """Calibrate a run from public values."""
-        check_solvable(problem, self.name, corners=True)
+        check_solvable(problem, self.name, corners=True, polytopes=True)
         guess = norm_guess_of(problem, self.norm_guess)
         kind = default_kind(budget) if self.noise is None else self.noise
         budget = spent_by(kind, budget)

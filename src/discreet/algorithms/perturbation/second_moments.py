@@ -19,19 +19,18 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.bounds import Array, rows_apart, unit_roundoff
+from discreet.algorithms.perturbation.compiled_moments import whole_sums
+from discreet.bounds import Array, Integers, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, RawBlock, Rows, Source
-from discreet.data.blocks import in_order, slices
+from discreet.data.blocks import block_rows, in_order, slices
 from discreet.data.fused import loop_for
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.problem import NOMINAL_ROWS, Problem
 
-Whole = npt.NDArray[np.int64]
-
 _BLOCK = 4096
+_COMPILED = 2**20  # rows whose sums an integer of 64 bits holds
 _ROOM = 1 - 8 * unit_roundoff()
 _EXACT = 51  # totals stay below 2^51 units, so that float64 holds value and noise exactly
 
@@ -227,7 +226,7 @@ class SecondMoments:
         """Return ``sum v v'`` of ``v = (x, y)`` as exact integers; the label comes last."""
         return self.total(problem, self.partial(problem, source))
 
-    def partial(self, problem: Problem, source: Source) -> Whole:
+    def partial(self, problem: Problem, source: Source) -> Integers:
         """Return augmented sums over some rows and their number, as integers that add up.
 
         The last one is the number times a mark of the units, which sums of other units lack.
@@ -238,20 +237,21 @@ class SecondMoments:
             parts = cluster.each(partial(self.partial, problem))
             return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
         d = self.dimension + self.outputs
-        # Many rows are bounded by compiled code, if there is some, in small blocks as well.
-        if not source.sparse:
-            loop_for(source.n_rows, source.n_features)
+        # Many rows are bounded and summed by compiled code, if there is some; no bit differs.
+        quick = not source.sparse and loop_for(source.n_rows, source.n_features) is not None
 
-        def one(job: tuple[int, RawBlock]) -> tuple[Whole, int]:
+        def one(job: tuple[int, RawBlock]) -> tuple[Integers, int]:
             start, raw = job
-            rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight))
+            rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight), columns=True)
             if problem.grouping is not None:
                 here = slice(start, start + rows.n_rows)
                 capped = source.capped  # type: ignore[attr-defined]
                 rows = rows.shared(capped.share[here], capped.codes[here])
             found = np.zeros((2, d, d), dtype=np.int64)
-            for s in slices(rows.n_rows, _BLOCK):
-                part = self._block(rows, s)
+            # Sparse rows come in longer blocks than fit into memory as dense ones.
+            size = min(_BLOCK, block_rows(self.dimension))
+            for s in slices(rows.n_rows, _COMPILED if quick else size):
+                part = self._compiled(rows, s) if quick else self._block(rows, s)
                 # privacy: high and low digits apart, so that no number of rows overflows
                 found += np.stack([part >> 30, part & (2**30 - 1)])
             return found, rows.n_rows
@@ -263,7 +263,7 @@ class SecondMoments:
             seen += n_rows
         return np.concatenate([total.ravel(), [seen], _marked(seen, self._mark(problem))])
 
-    def total(self, problem: Problem, partial: Whole) -> Array:
+    def total(self, problem: Problem, partial: Integers) -> Array:
         """Return augmented sums of partial ones that were added up."""
         d, given = self.dimension + self.outputs, np.asarray(partial)
         if given.dtype != np.int64 or given.shape != (2 * d * d + 2,):
@@ -288,7 +288,8 @@ class SecondMoments:
         said = repr((self, problem.bounds, problem.intercept))
         return int.from_bytes(sha256(said.encode()).digest()[:8]) | 1
 
-    def _block(self, rows: Rows, part: slice) -> Any:
+    def _scaled(self, rows: Rows, part: slice) -> tuple[Any, Array, Array, Array]:
+        """Return rows and labels, and what makes them multiples of the units."""
         X = rows.take(part).X.toarray() if rows.sparse else rows.X[part]
         # A clipped loss keeps the clip beside its label.
         y = rows.y[part, 0] if self.outputs == 1 and rows.y.ndim == 2 else rows.y[part]
@@ -301,17 +302,25 @@ class SecondMoments:
             size = np.abs(X).sum(axis=1) * root
             limit = self.row_l1 * (1 - 4 * (self.dimension + 8) * unit_roundoff())
             factor = factor * np.minimum(1.0, limit / np.maximum(size, limit))
+        return X, y, factor, root / self.label_scale * 2.0**self.bits
+
+    def _compiled(self, rows: Rows, part: slice) -> Any:
+        X, y, factor, label = self._scaled(rows, part)
+        return whole_sums(X, y.reshape(len(X), -1), factor, label, nearest=self.nearest)
+
+    def _block(self, rows: Rows, part: slice) -> Any:
+        X, y, factor, label = self._scaled(rows, part)
         p = X.shape[1]
         both = np.empty((len(X), p + self.outputs))
         np.multiply(X, factor[:, None], out=both[:, :p])
-        np.multiply(y.T, root / self.label_scale * 2.0**self.bits, out=both[:, p:].T)
+        np.multiply(y.T, label, out=both[:, p:].T)
         # privacy: coordinate by coordinate towards zero, which shortens vectors too.
         (np.rint if self.nearest else np.trunc)(both, out=both)
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
         return (both.T @ both).astype(np.int64)
 
 
-def _marked(seen: int, mark: int) -> Whole:
+def _marked(seen: int, mark: int) -> Integers:
     """Return the product as the one integer that sums of such products have modulo 2^64."""
     return np.array([seen * mark % 2**64], dtype=np.uint64).view(np.int64)
 

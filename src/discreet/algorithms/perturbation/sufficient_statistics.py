@@ -34,8 +34,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from discreet.accounting import Budget, Guarantee, Pure
-from discreet.algorithms.perturbation.second_moments import SecondMoments, Whole, packed, unpacked
-from discreet.bounds import Array, unit_roundoff
+from discreet.algorithms.perturbation.second_moments import SecondMoments, packed, unpacked
+from discreet.bounds import Array, Integers, unit_roundoff
 from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
@@ -229,7 +229,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
         """Sum, release with noise, and solve."""
         return self.finish(self.moments.partial(self.problem, source), random)
 
-    def partial(self, source: Source) -> Whole:
+    def partial(self, source: Source) -> Integers:
         """Return the sums over some of the rows: integers, of which those of all parts add up.
 
         Secret: they hold no noise. Rows may lie on several machines, each with a copy of the
@@ -260,7 +260,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
             raise Incompatible("Rows of one group may be in several parts. Fit them in one place.")
         return self.moments.partial(self.problem, source)
 
-    def finish(self, total: Whole, random: Randomness) -> Release:
+    def finish(self, total: Integers, random: Randomness) -> Release:
         """Return the release of sums over all rows: noise is drawn here and nowhere else.
 
         Parameters
@@ -277,7 +277,7 @@ class SufficientStatisticsPlan(CalibratedPlan):
         """Return noisy matrix, noisy vector and the strength they call for, in real units."""
         return self._noisy(self.moments.partial(self.problem, source), random)
 
-    def _noisy(self, total: Whole, random: Randomness) -> tuple[Array, Array, float]:
+    def _noisy(self, total: Integers, random: Randomness) -> tuple[Array, Array, float]:
         moments, p = self.moments, self.moments.dimension
         gram, cross = (m * moments.unit for m in moments.split(moments.total(self.problem, total)))
         parts, size = [packed(gram, self._double), cross.ravel()], p * (p + 1) // 2

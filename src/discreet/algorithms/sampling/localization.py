@@ -28,7 +28,7 @@ from discreet.algorithms.sampling.density import check_convex, density, rounding
 from discreet.algorithms.sampling.exponential_sampling import PRACTICAL
 from discreet.algorithms.sampling.laws import GaussianEnvelope, Region, check_slack, tangent_passes
 from discreet.algorithms.sampling.quadratic_floor import is_curved, quadratic_floor
-from discreet.algorithms.sampling.sensitivity import lipschitz_within, public_size, score_error
+from discreet.algorithms.sampling.sensitivity import lipschitz_on_ball, public_size, score_error
 from discreet.bounds import rows_apart
 from discreet.checks import positive
 from discreet.data import Source
@@ -192,7 +192,7 @@ class LocalizationPlan(CalibratedPlan):
         diameter = min(2.0 * self.radius, problem.constraint.diameter(problem.dimension))
         # privacy: a row's loss changes by at most its Lipschitz constant times the diameter, and
         # four computed scores carry an error.
-        slope = lipschitz_within(problem, reach)
+        slope = lipschitz_on_ball(problem, reach)
         osc = self._rows * slope * (diameter + 2.0 * edge) * (1.0 + 2.0**-30)
         error = score_error(problem, reach, public_size(problem, self._run_strength, reach))
         return {

@@ -24,7 +24,7 @@ MOST_ROWS = 2**24
 """Rows covered by the rounding bound where their number is secret."""
 
 
-def lipschitz_within(problem: Problem, radius: float) -> float:
+def lipschitz_on_ball(problem: Problem, radius: float) -> float:
     """Return the Lipschitz constant of one row's loss on the set and on the ball of that radius.
 
     Points a rounding error beyond the set count as inside, and slopes of some
@@ -34,7 +34,7 @@ def lipschitz_within(problem: Problem, radius: float) -> float:
     >>> from discreet.bounds import Bounds
     >>> task = Problem(loss=Squared(), bounds=Bounds(row_norm=1.0, label=(-1, 1)),
     ...                n_features=2, n_rows=9, constraint=L2Ball(radius=2.0))
-    >>> lipschitz_within(task, 1.0), lipschitz_within(task, 2.5)
+    >>> lipschitz_on_ball(task, 1.0), lipschitz_on_ball(task, 2.5)
     (3.0, 3.5)
     """
     inside = problem.terms.lipschitz
@@ -71,7 +71,7 @@ def row_range(problem: Problem, *, radius: float, diameter: float) -> float:
     3.0
     4.0
     """
-    plain = lipschitz_within(problem, radius) * diameter
+    plain = lipschitz_on_ball(problem, radius) * diameter
     loss, reach = problem.loss.inner, problem.row_norm * radius
     label = problem.bounding.label_bound
     # privacy: nothing is known of other losses but what they declare.

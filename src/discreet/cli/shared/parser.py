@@ -33,7 +33,9 @@ class Parser(argparse.ArgumentParser):
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     """Add ``--epsilon`` and ``--delta``."""
-    parser.add_argument("--epsilon", type=float, required=True, help="privacy budget of the fit")
+    parser.add_argument(
+        "--epsilon", type=float, required=True, help="privacy budget of this release"
+    )
     parser.add_argument(
         "--delta",
         type=float,
@@ -54,9 +56,11 @@ def add_inference(parser: argparse.ArgumentParser) -> None:
 
 def add_group(parser: argparse.ArgumentParser) -> None:
     """Add ``--group`` and ``--rows-per-group``."""
-    parser.add_argument("--group", metavar="COLUMN", help="protect all rows of one person: whose")
     parser.add_argument(
-        "--rows-per-group", type=int, metavar="K", help="rows that one person counts for at most"
+        "--group", metavar="COLUMN", help="column that says whose row it is; protects people"
+    )
+    parser.add_argument(
+        "--rows-per-group", type=int, metavar="K", help="most rows that one person counts for"
     )
 
 

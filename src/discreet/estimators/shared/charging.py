@@ -33,6 +33,15 @@ _STEPS = (
     "whole pipeline guarantees."
 )
 
+_MANY_FITS = tuple(
+    f"sklearn.{name}"
+    for name in (
+        "model_selection", "ensemble", "multiclass", "multioutput", "calibration",
+        "feature_selection", "semi_supervised",
+    )
+)  # fmt: skip
+"""Modules that fit an estimator more than once to the same rows."""
+
 _FITS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 _said: set[str] = set()
 
@@ -79,14 +88,15 @@ def charged(
 def stands_alone(estimator: Any) -> bool:
     """Return whether nothing is known to share the budget of a fit: what is called is public.
 
-    A ledger, a search and private steps of a pipeline before this one do share it.
+    A ledger, whatever of scikit-learn fits more than once (a search, an ensemble, one class
+    against the rest) and private steps of a pipeline before this one do share it.
 
     >>> from discreet import PrivateRidge
     >>> stands_alone(PrivateRidge())
     True
     """
     counted = estimator.ledger is not None or getattr(estimator, "_shared", False)
-    return not (counted or _searching() or any(map(_guaranteed, _before())))
+    return not (counted or _called_by(*_MANY_FITS) or any(map(_guaranteed, _before())))
 
 
 def _guaranteed(step: Any) -> bool:
@@ -149,9 +159,13 @@ def _say(what: str, message: str) -> None:
 
 def _searching() -> bool:
     """Return whether scikit-learn's model selection called."""
+    return _called_by("sklearn.model_selection")
+
+
+def _called_by(*modules: str) -> bool:
     frame = inspect.currentframe()
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection."):
+        if frame.f_globals.get("__name__", "").startswith(modules):
             return True
         frame = frame.f_back
     return False

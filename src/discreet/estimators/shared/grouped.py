@@ -45,9 +45,9 @@ class Grouped(Tabular):
         Called before the rows are read, while a table is still a table.
         """
         grouping, schema = self._grouping(), self._declared_schema()
-        # Encoded rows have lost the column, and rows that are not in memory are read later: what
-        # it says comes beside them.
-        beside = isinstance(X, Encoded) or tables_of(X) is not None
+        # Encoded rows have lost the column: what it says comes beside them.
+        tables = None if isinstance(X, Encoded) else tables_of(X)
+        beside = isinstance(X, Encoded) or (tables is not None and groups is not None)
         if schema is not None and schema.group is not None and not beside:
             if groups is not None:
                 raise Incompatible(
@@ -55,7 +55,13 @@ class Grouped(Tabular):
                     "groups out.",
                     parameter="groups",
                 )
-            groups = schema.identifiers(X)
+            if tables is None:
+                groups = schema.identifiers(X)
+            else:
+                name = schema.group[0]
+                tables.check([name])
+                parts = tables.read([name])
+                groups = [one for part in parts for one in schema.identifiers(part)]
         if groups is not None and grouping is None:
             # privacy: a default would be a guess of what only the user can declare.
             raise MissingBound(

@@ -142,13 +142,13 @@ class LearnedFirst:
         size = declared if estimator.neighbours == "add-remove" else n_rows
         columns, inner = _columns(estimator, n_features, size), stand_in(estimator)
         if not hasattr(inner, "plan"):
-            return cls(columns, None, _whole(estimator, columns, None))
+            return cls(columns, None, _guarantee_together(estimator, columns, None))
         planned = inner.plan(n_features, n_rows)
         if planned.guarantee.unit != "row":
             raise Incompatible(_GROUPS, parameter="schema")
         # How many features or classes there are may depend on the rows, and so may the plan.
         known = not columns.categories and LABELS_PUBLIC not in planned.guarantee.assumptions
-        guarantee = _whole(estimator, columns, planned.guarantee, known=known)
+        guarantee = _guarantee_together(estimator, columns, planned.guarantee, known=known)
         return cls(columns, planned, guarantee, known)
 
     def facts(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class LearnedFirst:
         raise Incompatible("This plan learns columns first. Fit the estimator with the table.")
 
 
-def _whole(
+def _guarantee_together(
     estimator: Any, columns: LearnedColumns, fit: Guarantee | None, *, known: bool = False
 ) -> Guarantee:
     """Return the guarantee of learning columns and of the fit together."""
@@ -292,7 +292,7 @@ def _learned(
     for name, column in schema.private.items():
         if isinstance(column, Range):
             values = column._filled(cells[name], column.rule(schema.missing))
-            known[name] = column.within(*columns.range(name, values, random))
+            known[name] = column.with_range(*columns.range(name, values, random))
         elif isinstance(column, Categories):
             known[name] = column.of(columns.named(name, map(text, cells[name]), random))
     return {"schema": schema.with_columns(known)}

@@ -71,7 +71,7 @@ MODELS: dict[str, type[Portable]] = {}
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def whole(fit: Fit) -> Fit:
+def all_or_nothing(fit: Fit) -> Fit:
     """Let a fit that is refused leave nothing behind, not even the classes it has read.
 
     Nor does one tell by a warning of numpy what its rows are like.

@@ -118,13 +118,12 @@ class Reader:
         X = numbers_of(table, self.features, self.dtype)
         y = None if self.target is None else column_of(table, self.target)
         if not self.blank:
-            # A sum is finite only if every number is, unless it overflows.
-            with np.errstate(all="ignore"):
-                suspect = not np.isfinite(X.sum(dtype=np.float64))
-            if suspect and not np.isfinite(X).all():
+            if not np.isfinite(X).all():
                 raise InvalidData(MISSING.format("X"))
             if y is not None and missing_labels(y).any():
                 raise InvalidData(UNLIKE)
+            if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+                raise InvalidData(MISSING.format("y"))
         return X, y
 
 

@@ -79,7 +79,7 @@ def test_the_envelope_draws_its_law_in_the_plane(loss: Loss, constraint: ConvexS
     law = target(loss, constraint, 2, bits=3, inverse=0.6)
     points, chances = table(law)
     sampler, random = TangentEnvelope(law), Seeded(1)
-    drawn = [sampler.draw(random) for _ in range(1200)]
+    drawn = [sampler.draw(random) for _ in range(700)]
     assert fit(drawn, points, chances) > 1e-4
     wrong = np.sqrt(chances) / np.sqrt(chances).sum()  # half the constant
     assert fit(drawn, points, wrong) < 1e-6
@@ -89,8 +89,8 @@ def test_the_envelope_draws_its_law_in_the_plane(loss: Loss, constraint: ConvexS
 def test_the_envelope_draws_its_law_on_a_line(loss: Loss) -> None:
     law = target(loss, Box(low=-2.0, high=1.0), 1)
     sampler, random = TangentEnvelope(law), Seeded(2)
-    drawn = [sampler.draw(random)[0] for _ in range(1500)]
-    grid = np.linspace(-2.0, 1.0, 4001)
+    drawn = [sampler.draw(random)[0] for _ in range(700)]
+    grid = np.linspace(-2.0, 1.0, 1001)
     weights = np.exp(-np.array([law.evaluate(np.array([t]))[0] for t in grid]))
     cdf = np.append(0.0, np.cumsum((weights[1:] + weights[:-1]) / 2))
     cdf /= cdf[-1]
@@ -187,8 +187,8 @@ def test_quadratic_scores_are_drawn_as_cut_gaussians() -> None:
         touch = touch - np.linalg.solve(matrix, evaluate(touch)[1])
         gaussian = GaussianEnvelope(law, Floor(law.region.nearest(touch), matrix))
         envelope, random = TangentEnvelope(law), Seeded(seed)
-        one = np.array([gaussian.draw(random) for _ in range(500)])
-        two = np.array([envelope.draw(random) for _ in range(500)])
+        one = np.array([gaussian.draw(random) for _ in range(300)])
+        two = np.array([envelope.draw(random) for _ in range(300)])
         for direction in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]):
             assert stats.ks_2samp(one @ direction, two @ direction).pvalue > 1e-4
 
@@ -383,7 +383,7 @@ def test_hit_and_run_comes_close() -> None:
     law = target(Logistic(), L2Ball(radius=1.0), 2, inverse=1.0)
     chain, envelope, random = HitAndRun(law, steps=15), TangentEnvelope(law), Seeded(6)
     one = np.array([chain.draw(random) for _ in range(200)])
-    two = np.array([envelope.draw(random) for _ in range(1000)])
+    two = np.array([envelope.draw(random) for _ in range(400)])
     for j in (0, 1):
         assert stats.ks_2samp(one[:, j], two[:, j]).pvalue > 1e-4
 

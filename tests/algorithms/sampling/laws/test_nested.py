@@ -30,7 +30,7 @@ from discreet.data import Rows
 from discreet.errors import NotCertified
 from discreet.losses import Hinge, Logistic, Loss, Quantile
 from discreet.noise import Seeded
-from discreet.noise.randomness import whole_below
+from discreet.noise.randomness import integers_below
 from discreet.sets import Box, ConvexSet, L1Ball, L2Ball
 
 SETS = [Box(low=-2.0, high=2.0), L2Ball(radius=1.5), L1Ball(radius=2.0)]
@@ -123,7 +123,7 @@ def test_boxes_state_the_chances_of_all_their_points() -> None:
 
 def test_whole_numbers_below_bounds_of_their_own_are_uniform() -> None:
     highs = np.tile([1, 3, 6, 7], 7000)
-    drawn = whole_below(highs, Seeded(0)).reshape(-1, 4)
+    drawn = integers_below(highs, Seeded(0)).reshape(-1, 4)
     for column, high in zip(drawn.T, (1, 3, 6, 7), strict=True):
         counts = np.bincount(column, minlength=high)
         assert counts.size == high
@@ -202,9 +202,9 @@ def test_boxes_lie_above_the_density(loss: Loss, constraint: ConvexSet) -> None:
     boxes = searched(law)._boxes
     assert boxes is not None
     rng = np.random.default_rng(1)
-    index = (rng.random((4000, 3)) * law.region.counts).astype(np.int64)
+    index = (rng.random((1500, 3)) * law.region.counts).astype(np.int64)
     points = np.array([w for w in law.region.points(index) if law.region.contains(w)])
-    drawn = boxes.propose(2000, Seeded(2)).place
+    drawn = boxes.propose(800, Seeded(2)).place
     near = Knowledge(law).point_at(drawn)
     points = np.concatenate([points, [w for w in near if law.region.contains(w)]])
     shell = shells(boxes, offsets(boxes._frame, Knowledge(law).place_of(points)))
@@ -227,7 +227,7 @@ def only_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
 def classes(law: Target, side: int = 12) -> tuple[np.ndarray, np.ndarray]:
     """Edges of a grid in the plane, and the probabilities of its cells by midpoint sums."""
     low, high = law.region.points(0 * law.region.counts), law.region.points(law.region.counts - 1)
-    fine = 8 * side
+    fine = 4 * side
     axes = [a + (np.arange(fine) + 0.5) * (b - a) / fine for a, b in zip(low, high, strict=True)]
     chances = np.zeros((fine, fine))
     for i, x in enumerate(axes[0]):
@@ -235,7 +235,7 @@ def classes(law: Target, side: int = 12) -> tuple[np.ndarray, np.ndarray]:
             w = np.array([x, y])
             if law.region.contains(w):
                 chances[i, j] = math.exp(-law.evaluate(w)[0])
-    chances = chances.reshape(side, 8, side, 8).sum(axis=(1, 3))
+    chances = chances.reshape(side, 4, side, 4).sum(axis=(1, 3))
     edges = np.array([np.linspace(a, b, side + 1) for a, b in zip(low, high, strict=True)])
     return edges, chances / chances.sum()
 
@@ -247,7 +247,7 @@ def test_boxes_draw_the_law_in_the_plane(constraint: ConvexSet) -> None:
     law = target(Logistic(), constraint, 2, inverse=0.2)
     edges, chances = classes(law)
     sampler, random = TangentEnvelope(law), Seeded(3)
-    drawn = np.array([sampler.draw(random) for _ in range(2500)])
+    drawn = np.array([sampler.draw(random) for _ in range(1200)])
     seen, *_ = np.histogram2d(*drawn.T, bins=list(edges))
 
     def pvalue(wanted: np.ndarray) -> float:

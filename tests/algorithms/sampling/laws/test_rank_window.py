@@ -32,12 +32,13 @@ def test_draws_follow_the_law_also_where_values_were_left_out(
 ) -> None:
     monkeypatch.setattr(rank_window, "FAR", far)
     monkeypatch.setattr(rank_window, "CELLS", 4)
-    scale, random, count = 0.25, Seeded(1), 3000
+    scale, random, count = 0.25, Seeded(1), 1500
     asked = [Ranks(lambda rows: rows, SIZE, quantile, scale)] * count
     drawn = draw_ranks(lambda: iter([VALUES[:4], VALUES[4:]]), asked, random)
     seen = np.bincount(drawn, minlength=SIZE)
     # False alarms for other seeds: one in ten thousand each.
     assert chisquare(seen, count * law(quantile, scale)).pvalue > 1e-4
+    assert chisquare(seen, count * law(quantile, scale / 2)).pvalue < 1e-6  # planted
 
 
 def test_a_cell_scores_no_more_than_any_of_its_points() -> None:

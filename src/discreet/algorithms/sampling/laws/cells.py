@@ -24,11 +24,11 @@ from discreet.algorithms.sampling.laws.geometric import (
     mean_offset,
     truncated,
 )
-from discreet.algorithms.sampling.laws.region import Region, Whole
+from discreet.algorithms.sampling.laws.region import Region
 from discreet.algorithms.sampling.laws.tangents import Tangents
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.noise import Randomness, integers
-from discreet.noise.selection import scale_bits, whole_weights
+from discreet.noise.selection import integer_weights, scale_bits
 
 Index = npt.NDArray[np.intp]
 
@@ -60,14 +60,14 @@ class Proposals:
     """
 
     cell: Index
-    index: Whole
+    index: Integers
     place: Array
     slope: Array
-    counts: Whole
+    counts: Integers
     offset: Array
     envelope: Array
     surplus: Array
-    weight: Whole
+    weight: Integers
     peak: float
     bits: int
 
@@ -122,7 +122,7 @@ class Cells:
         """Draw some points from the envelope as it stands, ``most`` at most."""
         mass = self._mass[: self._cells]
         peak = float(mass.max())
-        ends = whole_weights(mass, peak)
+        ends = integer_weights(mass, peak)
         weights = np.diff(ends, prepend=0)
         share = weights / ends[-1]
         many = min(most, 1 + int(1.0 / (SHARE * float(share @ share))))
@@ -171,7 +171,7 @@ class Cells:
     def _middle(self, cells: Index) -> Array:
         return np.asarray(self._low[cells] - self._half + 0.5 * (self._counts[cells] - 1))
 
-    def counts(self, cell: int) -> Whole:
+    def counts(self, cell: int) -> Integers:
         """Return how many points a cell has a side."""
         return np.asarray(self._counts[cell])
 
@@ -193,7 +193,7 @@ class Cells:
         self._mean[chosen] = self._middle(chosen) + offset
         self._height[chosen] = (slope * offset).sum(axis=1) - base[better]
 
-    def split(self, cells: Index, length: Array, mode: Whole) -> Index:
+    def split(self, cells: Index, length: Array, mode: Integers) -> Index:
         """Cut each cell across its side of greatest ``length``; return the second halves.
 
         The cut goes through ``mode``, the best point known, or else the mean of the

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from discreet.algorithms.sampling.laws.region import Whole
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.noise import Randomness, signs
 
 
-def truncated(slope: Array, counts: Whole, random: Randomness) -> Whole:
+def truncated(slope: Array, counts: Integers, random: Randomness) -> Integers:
     """Return one integer per slope, exactly from its truncated geometric law.
 
     Examples
@@ -45,7 +44,7 @@ def truncated(slope: Array, counts: Whole, random: Randomness) -> Whole:
     return np.where(slope < 0.0, counts - 1 - index, index)
 
 
-def log_sum(slope: Array, counts: Whole) -> Array:
+def log_sum(slope: Array, counts: Integers) -> Array:
     """Return ``log sum_i exp(-slope * t_i)`` with ``t_i = i - (count - 1) / 2``.
 
     Measured from the middle it is even in the slope and has no cancellation;
@@ -57,7 +56,7 @@ def log_sum(slope: Array, counts: Whole) -> Array:
     return np.log(counts) + _log_sinhc(0.5 * slope * counts) - _log_sinhc(0.5 * slope)
 
 
-def mean_offset(slope: Array, counts: Whole) -> Array:
+def mean_offset(slope: Array, counts: Integers) -> Array:
     """Return the mean of the same law, measured from the middle; a rough float64 value.
 
     >>> mean_offset(np.array([0.0, 50.0]), np.array([8, 8])).round(2) + 0.0

@@ -12,10 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.algorithms.sampling.laws.region import Whole
 from discreet.algorithms.sampling.laws.tangents import Tangents
 from discreet.algorithms.sampling.laws.target import Target, accepts, certify
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.noise import Randomness
 from discreet.noise.randomness import Words
 
@@ -84,7 +83,7 @@ class Knowledge:
         return np.asarray(self._origin + place * self.target.region.step)
 
     @property
-    def mode_index(self) -> Whole:
+    def mode_index(self) -> Integers:
         """The best point known, as lattice indices."""
         region = self.target.region
         index = np.rint(self.mode / region.step).astype(np.int64) - region.low

@@ -21,12 +21,11 @@ import numpy as np
 from mpmath import mp, mpf
 
 from discreet.algorithms.sampling.laws.faces import Bounded, Face
-from discreet.algorithms.sampling.laws.region import Whole
 from discreet.algorithms.sampling.laws.tangents import Tangents
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.noise import Randomness, integers
-from discreet.noise.randomness import whole_below
-from discreet.noise.selection import scale_bits, whole_weights
+from discreet.noise.randomness import integers_below
+from discreet.noise.selection import integer_weights, scale_bits
 
 STEP = 0.125
 """Rise of the score from one box to the next."""
@@ -119,7 +118,7 @@ class Frame:
         far = size @ np.abs(self.middle) + size @ np.abs(self.turn) @ self.reach
         return np.asarray(2.0**-40 * (np.abs(base) + far))
 
-    def places(self, offset: Whole) -> Array:
+    def places(self, offset: Integers) -> Array:
         """Return the places of whole offsets, a one-to-one map; last coordinate first."""
         place = np.zeros(offset.shape)
         pull = -self._unskew
@@ -144,7 +143,7 @@ class Shells:
     """
 
     place: Array
-    shell: Whole
+    shell: Integers
     boxes: Nested
 
     @property
@@ -220,7 +219,7 @@ class Nested:
         self._volume = np.log(self._counts).sum(axis=1)
         share = self.top + own + self._volume
         self._peak = float(share.max())
-        self._ends = whole_weights(share, self._peak)
+        self._ends = integer_weights(share, self._peak)
         self._weights = np.diff(self._ends, prepend=0)
         self._bits = scale_bits(share.size)
         scale = self._peak - self._bits * math.log(2.0)
@@ -234,7 +233,7 @@ class Nested:
         # privacy: whole-number weights and exact uniforms, so that chances are known exactly.
         box = self._ends.searchsorted(integers(int(self._ends[-1]), many, random), side="right")
         counts = self._counts[box]
-        offset = self._low[box] + whole_below(counts.ravel(), random).reshape(counts.shape)
+        offset = self._low[box] + integers_below(counts.ravel(), random).reshape(counts.shape)
         shell = np.zeros(many, np.int64)
         for j in range(offset.shape[1]):
             above = self._high[:, j].searchsorted(offset[:, j])

@@ -15,8 +15,7 @@ import numpy as np
 from mpmath import mpf
 
 from discreet.algorithms.sampling.laws.geometric import exact_log_sum, log_sum, truncated
-from discreet.algorithms.sampling.laws.region import Whole
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.noise import Randomness, exponential_mechanism
 from discreet.noise.coins import below_exp
 
@@ -43,13 +42,15 @@ class PiecewiseLinear:
     3
     """
 
-    starts: Whole
-    counts: Whole
+    starts: Integers
+    counts: Integers
     middles: Array
     slopes: Array
 
     @classmethod
-    def pinball(cls, values: Whole, *, size: int, quantile: float, scale: float) -> PiecewiseLinear:
+    def pinball(
+        cls, values: Integers, *, size: int, quantile: float, scale: float
+    ) -> PiecewiseLinear:
         """Return the law of ``scale`` times the summed pinball loss on ``0 .. size - 1``.
 
         Sums are whole numbers, so the only rounding is in a handful of last
@@ -70,7 +71,9 @@ class PiecewiseLinear:
         return cls(starts, counts, middles, slopes)
 
     @classmethod
-    def ranks(cls, values: Whole, *, size: int, quantile: float, scale: float) -> PiecewiseLinear:
+    def ranks(
+        cls, values: Integers, *, size: int, quantile: float, scale: float
+    ) -> PiecewiseLinear:
         """Return the law of ``scale`` times how many ranks a point of ``0 .. size - 1`` is off.
 
         That is the distance of zero from the subgradients of the pinball loss. Numbers of values
@@ -95,7 +98,7 @@ class PiecewiseLinear:
             self.starts[some], self.counts[some], self.middles[some], self.slopes[some]
         )
 
-    def scores(self, index: Whole) -> Array:
+    def scores(self, index: Integers) -> Array:
         """Return the scores of integers, for tests and plots of public data."""
         run = np.searchsorted(self.starts, index, side="right") - 1
         offset = index - self.starts[run] - 0.5 * (self.counts[run] - 1)
@@ -124,8 +127,8 @@ class PiecewiseLinear:
 
 
 def rank_runs(
-    values: Whole, first: int, stop: int, below: int, n: int, quantile: float, scale: float
-) -> tuple[Whole, Whole, Array]:
+    values: Integers, first: int, stop: int, below: int, n: int, quantile: float, scale: float
+) -> tuple[Integers, Integers, Array]:
     """Return starts, lengths and scores of the runs that have one rank each.
 
     Parameters

@@ -21,7 +21,7 @@ import numpy as np
 from mpmath import mpf
 
 from discreet.algorithms.sampling.laws.one_dimensional import PiecewiseLinear, rank_runs
-from discreet.algorithms.sampling.laws.region import Whole
+from discreet.bounds import Integers
 from discreet.data.blocks import in_order
 from discreet.noise import Randomness
 from discreet.noise.coins import below_exp
@@ -47,7 +47,7 @@ class Ranks:
         As for :meth:`PiecewiseLinear.ranks`.
     """
 
-    place: Callable[[Any], Whole]
+    place: Callable[[Any], Integers]
     size: int
     quantile: float
     scale: float
@@ -88,7 +88,7 @@ class RankWindow:
     first: int
     stop: int
     below: int
-    values: Whole
+    values: Integers
 
     def score(self, under: float, over: float) -> float:
         """Return the score of a point with so many values below and above it."""
@@ -178,11 +178,11 @@ def draw_ranks(
     return [draw(k) for k in range(len(asked))]
 
 
-def _counted(asked: Sequence[Ranks], blocks: Iterator[Any]) -> list[Whole]:
+def _counted(asked: Sequence[Ranks], blocks: Iterator[Any]) -> list[Integers]:
     """Return how many values fall into each cell of a lattice."""
     cells = [((one.size - 1) >> one.shift) + 1 for one in asked]
 
-    def counted(block: Any) -> list[Whole]:
+    def counted(block: Any) -> list[Integers]:
         places = [one.place(block) >> one.shift for one in asked]
         return [np.bincount(p, minlength=m) for p, m in zip(places, cells, strict=True)]
 
@@ -195,17 +195,17 @@ def _counted(asked: Sequence[Ranks], blocks: Iterator[Any]) -> list[Whole]:
 
 def _kept(
     asked: Sequence[Ranks], windows: Sequence[tuple[int, int]], blocks: Iterator[Any]
-) -> list[Whole]:
+) -> list[Integers]:
     """Return the values near each quantile."""
 
-    def kept(block: Any) -> list[Whole]:
+    def kept(block: Any) -> list[Integers]:
         near = []
         for one, (first, stop) in zip(asked, windows, strict=True):
             places = one.place(block)
             near.append(places[(places >= first) & (places < stop)])
         return near
 
-    held: list[list[Whole]] = [[np.zeros(0, dtype=np.int64)] for _ in asked]
+    held: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in asked]
     for found in in_order(kept, blocks):
         for parts, part in zip(held, found, strict=True):
             parts.append(part)
@@ -219,7 +219,7 @@ def _beside(one: Ranks, point: int, blocks: Iterator[Any]) -> tuple[int, int]:
     return sum(u for u, _ in found), sum(o for _, o in found)
 
 
-def _window(asked: Ranks, total: Whole) -> tuple[int, int]:
+def _window(asked: Ranks, total: Integers) -> tuple[int, int]:
     """Return the lattice points between which values are kept, by the coarse histogram."""
     through = np.concatenate([[0], np.cumsum(total)])
     target, reach = asked.quantile * through[-1], FAR / asked.scale

@@ -11,14 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.algorithms.sampling.laws.flat import Flat, flattened
-from discreet.bounds import Array
+from discreet.bounds import Array, Integers
 from discreet.errors import Incompatible
 from discreet.sets import ConvexSet
-
-Whole = npt.NDArray[np.int64]
 
 BITS = 40
 """Lattice points a side, as a power of two."""
@@ -57,9 +54,9 @@ class Region:
 
     constraint: ConvexSet
     shape: tuple[int, ...]
-    low: Whole
+    low: Integers
     step: Array
-    counts: Whole
+    counts: Integers
     centre: Array
     radius: float
     edge: float
@@ -122,7 +119,7 @@ class Region:
         """Whether every lattice point of the box is inside."""
         return self.constraint.separable and math.isinf(self.radius)
 
-    def points(self, index: Whole) -> Array:
+    def points(self, index: Integers) -> Array:
         """Return the lattice points of rows of indices; exact."""
         return np.asarray((self.low + index) * self.step)
 
