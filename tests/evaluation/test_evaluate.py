@@ -173,6 +173,21 @@ def test_regression_metrics_are_those_of_scikit_learn(people, relation):
     assert found.r2.value == pytest.approx(metrics.r2_score(y, said), abs=1e-3)
 
 
+def test_labels_beyond_their_range_are_clipped_for_every_metric(people):
+    X = people[0]
+    y = X[:, 0] + 2.0 * X[:, 1]
+    plain, cut = LinearRegression().fit(X, y), np.clip(y, -1.0, 1.0)
+    found = evaluate(
+        plain, X, y, metrics=("mse", "mae", "r2"), label=(-1, 1), residual=9.0,
+        epsilon=1e6, random_state=0,
+    )  # fmt: skip
+    said = plain.predict(X)
+    assert (np.abs(y) > 1).mean() > 0.1
+    assert found.mse.value == pytest.approx(metrics.mean_squared_error(cut, said), abs=1e-3)
+    assert found.mae.value == pytest.approx(metrics.mean_absolute_error(cut, said), abs=1e-3)
+    assert found.r2.value == pytest.approx(metrics.r2_score(cut, said), abs=1e-2)
+
+
 def test_calibration_is_the_share_of_the_second_class(people, plain):
     X, y = people
     found = evaluate(plain, X, y, metrics=("calibration",), **LOUD).calibration(10)

@@ -194,6 +194,8 @@ def _regression(
     predicted = _ask(model.predict, X, len(good)).astype(np.float64)
     if predicted.ndim != 1:
         raise Incompatible("Only models that predict one number per row can be evaluated.")
+    if plan.label is not None:
+        y = np.clip(y, *plan.label)  # as in a fit, so that errors and spread are of one label
     residual = np.clip((y - predicted) / plan.residual, -1.0, 1.0)
     good = good & np.isfinite(residual)
     residual = np.nan_to_num(residual)
