@@ -109,6 +109,7 @@ footer p { padding-top: 1rem; border-top: 1px solid var(--line); max-width: none
   header { padding-top: 0; } nav, .skip { display: none; }
   h1, h2, h3 { break-after: avoid; } figure, tr, .tiles, .warning { break-inside: avoid; }
   .wide { overflow: visible; } th, td { overflow-wrap: anywhere; }
+  tr:has(.state) td:first-child { overflow-wrap: normal; }
   svg.chart { max-width: 11cm; } a { color: inherit; }
   svg .rest, svg .s0, svg .s1, .tiles div { -webkit-print-color-adjust: exact;
     print-color-adjust: exact; }
