@@ -1,8 +1,8 @@
 """Installed libraries on cells of the bank, tuned in hindsight, beside our NumPy baselines.
 
     python benchmarks/environments.py diffprivlib jax_privacy
-    python benchmarks/tournament_peers.py --methods diffprivlib --half judging
-    python benchmarks/tournament_peers.py --methods jax-privacy --half judging --problems compas
+    python benchmarks/tournament_peers.py run --methods diffprivlib --half judging
+    python benchmarks/tournament_peers.py run --methods jax-privacy --half judging --problems compas
 
 Every setting of ``methods.py`` is fitted with three seeds in each cell of two classes that
 ``tournament.py`` has filled, and the best mean is kept for each measure by itself. The cell's
@@ -30,6 +30,7 @@ from tournament_table import RESULTS, line
 def main() -> None:
     """Fit the chosen libraries on the chosen problems."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["run"], help="fit the libraries that are named")
     parser.add_argument("--methods", default="diffprivlib,jax-privacy,opacus")
     parser.add_argument("--half", default="choosing", choices=["choosing", "judging"])
     parser.add_argument("--problems")

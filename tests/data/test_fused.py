@@ -66,6 +66,20 @@ def test_rows_have_the_same_bits_both_ways(
     assert [bits(rows) for rows in (*looped, turned)] == [bits(rows) for rows in (*plain, plain[0])]
 
 
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_huge_row_changes_no_other_one(columns, monkeypatch):
+    """The loop leaves blocks with one to numpy."""
+    monkeypatch.setattr(bounding_module, "loop_for", lambda *_: Loop())
+    X, labels = np.random.default_rng(0).normal(size=(50, 9)), np.zeros(50)
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 9, Logistic(), intercept=1.0)
+    usual = bounding.apply(ArraySource(X, labels), columns=columns)
+    X[7] = 1e300
+    beside = bounding.apply(ArraySource(X, labels), columns=columns)
+    others = np.arange(50) != 7
+    assert np.array_equal(usual.X[others], beside.X[others])
+    assert np.array_equal(usual.norms[others], beside.norms[others])
+
+
 @pytest.mark.parametrize("p", [*range(1, 40), 63, 64, 65, 257, 1000, 8192])
 def test_the_loop_sums_squares_in_the_order_of_numpy(p):
     rows = np.random.default_rng(p).normal(size=(200, p))

@@ -296,7 +296,10 @@ class Bounding:
 
     def _bound_in_numpy(self, out: Any, raw: RawBlock, blank: Mask, storage: Storage) -> Array:
         """Write bounded rows into ``out``, add to the blank ones, and return norms."""
-        block = out if storage is WIDE else np.empty(out.shape)
+        # privacy: squares of a row are summed in the order they are stored in, and here rows may be
+        # bounded because one of them is huge. The others must come out as without it.
+        by_rows = out.strides[-1] == out.itemsize
+        block = out if storage is WIDE and by_rows else np.empty(out.shape)
         body = block[:, : self.n_features]
         body[:] = raw.X
         norms = norms_of(body)

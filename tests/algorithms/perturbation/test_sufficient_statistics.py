@@ -24,7 +24,7 @@ from discreet.algorithms.perturbation.sufficient_statistics import (
     stein_strength,
 )
 from discreet.bounds import Bounds, unit_roundoff
-from discreet.data import ArraySource, RawBlock, bounding
+from discreet.data import ArraySource, RawBlock, Rows, bounding
 from discreet.data.fused import Loop
 from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
@@ -531,12 +531,12 @@ def test_compiled_sums_are_those_of_numpy(
     loss: Any, neighbours: str, bits: int, row_l1: float | None, nearest: bool
 ) -> None:
     pytest.importorskip("numba")
-    task = problem(loss=loss, n_features=4, n_rows=5001, neighbours=neighbours, intercept=1.0)
+    task = problem(loss=loss, n_features=20, n_rows=5001, neighbours=neighbours, intercept=1.0)
     capacity = 2 ** (51 - 2 * bits)
     moments = replace(SecondMoments.of(task, row_l1=row_l1), capacity=capacity, nearest=nearest)
     assert moments.bits == bits
     rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1.2, 1.2, (5001, 4)), rng.uniform(-1.2, 1.2, 5001)
+    X, y = rng.uniform(-1.2, 1.2, (5001, 20)), rng.uniform(-1.2, 1.2, 5001)
     X[17], weight = np.nan, rng.choice([0.0, 0.3, 1.0], 5001)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(second_moments, "loop_for", lambda *_: None)
@@ -546,6 +546,17 @@ def test_compiled_sums_are_those_of_numpy(
             patch.setattr(bounding, "loop_for", lambda *_: Loop())
             source = ArraySource(np.asarray(X, order=order), y, weight)
             assert _whole(moments.partial(task, source)) == _whole(plain)
+
+
+def test_rows_are_scaled_alike_however_they_are_stored() -> None:
+    # Whether they are is decided by the number of rows, which may be secret.
+    task = problem(n_features=40, n_rows=500, neighbours="add-remove")
+    X = np.random.default_rng(0).uniform(-1, 1, (500, 40))
+    rows = task.bound(ArraySource(X, X[:, 0]))
+    turned = Rows(np.asfortranarray(rows.X), rows.y, rows.weight, rows.norms)
+    moments = SecondMoments.of(task, row_l1=0.8)
+    one, other = (moments._scaled(r, slice(0, 500))[2] for r in (rows, turned))
+    assert one.tobytes() == other.tobytes()
 
 
 def _whole(partial: Any) -> list[int]:

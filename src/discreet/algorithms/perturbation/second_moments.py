@@ -299,7 +299,8 @@ class SecondMoments:
         root = weight if plain.all() else np.sqrt(weight) * np.where(plain, 1.0, _ROOM)
         factor = root / self.row_scale * 2.0**self.bits
         if self.row_l1 is not None:
-            size = np.abs(X).sum(axis=1) * root
+            # privacy: in one order, however rows are stored, so a secret number of rows may decide.
+            size = np.abs(np.ascontiguousarray(X)).sum(axis=1) * root
             limit = self.row_l1 * (1 - 4 * (self.dimension + 8) * unit_roundoff())
             factor = factor * np.minimum(1.0, limit / np.maximum(size, limit))
         return X, y, factor, root / self.label_scale * 2.0**self.bits

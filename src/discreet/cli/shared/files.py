@@ -43,7 +43,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 def check_outputs(
     *outputs: Path | None,
     inputs: Iterable[Path | None] = (),
-    force: bool = False,
+    force: bool | None = None,
     paid: bool = False,
 ) -> None:
     """Refuse files that cannot be written or that hold what is read, before any budget is spent.
@@ -57,7 +57,8 @@ def check_outputs(
     inputs
         Files it reads, none of which may be among the outputs.
     force
-        Whether files that hold something else may be overwritten.
+        Whether files that hold something else may be overwritten; None for verbs that have no
+        ``--force``.
     paid
         Whether the outputs cost privacy; then no file that exists is overwritten
         without ``force``, whatever it holds.
@@ -75,7 +76,7 @@ def check_outputs(
         if not force and path.is_file() and (paid or _was_paid_for(path)):
             raise InvalidParameter(
                 f"{path} exists, and overwriting it would destroy what it holds. Name another file "
-                "to write, or pass --force."
+                f"to write{'' if force is None else ', or pass --force'}."
             )
         taken.append(path)
 
