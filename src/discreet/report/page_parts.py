@@ -10,7 +10,7 @@ from discreet.accounting import Guarantee
 from discreet.bounds import unit_means
 from discreet.errors import InvalidParameter
 from discreet.report.attack import detection_curve, detection_rate, surest
-from discreet.report.wording import columns, headline, paragraphs, warnings
+from discreet.report.wording import columns, headline, paragraphs, times, warnings
 from discreet.style import bullets, facts, note, section, table, text, tiles, warning
 from discreet.style.chart import Chart, shares
 
@@ -34,7 +34,8 @@ def opening(card: Mapping[str, Any]) -> list[str]:
     epsilon, delta = reserved or (claim["epsilon"], claim["delta"])
     when = "fixed before the data was read" if reserved is None else "reserved in advance"
     factor = card["attacker"]["odds_factor"]
-    odds = f"{factor:.3g}-fold" if factor is not None and factor < 1e6 else "over a million-fold"
+    few = factor is not None and factor < 1e6
+    odds = f"{times(factor)}-fold" if few else "over a million-fold"
     what = "its values" if claim["neighbours"] == "replace-one" else "membership"
     shown = [
         ("epsilon", f"{epsilon:.4g}", when),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -149,7 +150,7 @@ def _claim(card: Mapping[str, Any]) -> list[str]:
         "replace-one": f"with your {unit} and with any other {unit} in its place",
         "add-remove": f"with your {unit} and without it",
     }[relation]
-    factor = _times(card["attacker"]["odds_factor"])
+    factor = times(card["attacker"]["odds_factor"])
     results = "every set of results" if claim["kind"] == "ex-ante" else "this result"
     text = [
         f"Run on the data {pair}, the program gives {results} with nearly the same "
@@ -176,12 +177,12 @@ def _attacker(card: Mapping[str, Any]) -> list[str]:
     text = []
     if not between_values:
         text.append(
-            f"The odds on {presence} grow at most {_times(attacker['odds_factor'])}-fold, also "
+            f"The odds on {presence} grow at most {times(attacker['odds_factor'])}-fold, also "
             f"for someone who knows every other {unit}."
         )
     if attacker["value_odds_factor"] is not None:
         text.append(
-            f"The odds on {values} grow at most {_times(attacker['value_odds_factor'])}-fold."
+            f"The odds on {values} grow at most {times(attacker['value_odds_factor'])}-fold."
         )
     if "best_guess" in attacker:
         alarm, rate = attacker["false_alarms"], attacker["detection_rate"]
@@ -286,8 +287,15 @@ def _shortened(lines: list[str]) -> list[str]:
     return lines if left <= 1 else [*lines[:_LISTED], f"and {left} more, listed in the JSON card"]
 
 
-def _times(factor: float | None) -> str:
-    return "1e304" if factor is None else f"{factor:.3g}"  # exp overflows beyond
+def times(factor: float | None) -> str:
+    """Return the factor that odds grow by at most; thousands are written out.
+
+    >>> times(2.71828), times(2980.9), times(None)
+    ('2.72', '2,981', '1e304')
+    """
+    if factor is None:
+        return "1e304"  # exp overflows beyond
+    return f"{math.ceil(factor):,}" if 1e3 <= factor < 1e6 else f"{factor:.3g}"
 
 
 def _section(title: str, items: Iterable[str]) -> list[str]:
