@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval
+from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, typical_norm
 from discreet.checks import moderate, one_of, row_count, suggestion
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
 from discreet.schema.column import RULES, Column
@@ -58,7 +58,8 @@ class Schema:
         ``"indicator"``.
     row_norm
         Longest norm of an encoded row; by default the longest there can be, the
-        square root of the number of feature columns.
+        square root of the number of feature columns. The typical norm is then its
+        root; see :class:`~discreet.Bounds`.
     n_rows
         Declared size of the data; used under ``add-remove`` only.
 
@@ -262,7 +263,7 @@ class Schema:
 
         >>> from discreet import Range
         >>> Schema({"age": Range(0, 100), "cost": Range(0, 9)}).bounds_for("cost")
-        Bounds(row_norm=1.0, features=((0.0, 100.0),), label=(0.0, 9.0))
+        Bounds(row_norm=1.0, typical_norm=1.0, features=((0.0, 100.0),), label=(0.0, 9.0))
         """
         self._check_known()
         parts = self._features(target)
@@ -277,6 +278,7 @@ class Schema:
             )
         return Bounds(
             row_norm=longest if self.row_norm is None else self.row_norm,
+            typical_norm=typical_norm(longest) if self.row_norm is None else None,
             features=tuple(r for part in parts.values() for r in part.values()),
             label=None if label is None else label.label,
             classes=None if label is None else label.classes,
