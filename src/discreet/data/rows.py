@@ -3,7 +3,7 @@
 Every kernel works block by block (see :mod:`discreet.data.blocks`), so nothing
 as large as the data is ever allocated beside it. Blocks make up shards of a fixed number of
 rows. A shard's sums depend on its own rows only, so that it does not matter where they are
-computed: :class:`~discreet.data.spread.Spread` asks the workers of a cluster for them.
+computed: :class:`~discreet.data.cluster.spread.Spread` asks the workers of a cluster for them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.data.blocks import Total, block_rows, cut, fine_rows, in_order, shard_rows, slices
-from discreet.data.identifiers import Codes
 from discreet.data.norms import norms_of, outwards, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
-from discreet.data.spill import Resident
+from discreet.data.storage import Codes, Resident
 from discreet.losses import Loss
 
 
@@ -36,7 +35,7 @@ class Rows:
     ----------
     X
         Dense float64 or float32 in C order, or CSR, or
-        :class:`~discreet.data.reread.Reread`.
+        :class:`~discreet.data.storage.reread.Reread`.
     y
         Encoded labels, as :meth:`Loss.attach` returned them.
     weight
