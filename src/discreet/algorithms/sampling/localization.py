@@ -87,6 +87,7 @@ class Localization:
 
     def plan(self, problem: Problem, budget: Budget) -> LocalizationPlan:
         """Calibrate a run from public values."""
+        budget = budget.part(budget.epsilon)  # both halves are pure
         check_solvable(problem, self.name, corners=True)
         check_convex(problem, self.trust_loss)
         if problem.dimension > PRACTICAL:

@@ -45,7 +45,8 @@ TABLES = """
     missing
         Rows with a missing value (NaN), where there is no schema: ``"refuse"``, or
         ``"blank"``, which lets a row count for nothing in a fit, and puts a missing
-        value at the middle of its range in a prediction."""
+        value at the middle of its range in a prediction. Infinite values are refused
+        either way."""
 
 RANDOM = """
     random_state
