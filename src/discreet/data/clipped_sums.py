@@ -43,8 +43,7 @@ from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, steady
 from discreet.data.norms import TINY
 from discreet.data.rows import Rows
-from discreet.data.spill import NEARBY, Resident, Room
-from discreet.data.storage import NARROW, NARROW_RANGE, in_range
+from discreet.data.storage import NARROW, NARROW_RANGE, NEARBY, Resident, Room, in_range
 from discreet.losses import Loss
 
 PATIENCE = 2**32

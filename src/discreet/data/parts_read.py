@@ -13,8 +13,7 @@ import numpy as np
 
 from discreet.data.blocks import block_rows
 from discreet.data.cluster import Cluster, cluster_of
-from discreet.data.source import RawBlock
-from discreet.data.tables import Tables
+from discreet.data.storage import RawBlock, Tables
 from discreet.errors import InvalidData
 
 

@@ -26,7 +26,7 @@ from discreet.algorithms.sampling.laws import (
 from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, Neighbours
 from discreet.checks import between, one_of
 from discreet.data import Grouping, Source
-from discreet.data.identifiers import group_codes
+from discreet.data.storage import group_codes
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.estimators.shared.base import (
     DEFAULT_LABEL,

@@ -19,8 +19,8 @@ from discreet.data import Rows, gamma
 from discreet.data.blocks import Total, slices
 from discreet.data.blockwise import LEAST_CAP, Index, cache_rows
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.cluster import sums_of
 from discreet.data.norms import TINY, norms_of, outwards
-from discreet.data.spread import sums_of
 from discreet.losses import Loss
 from discreet.problem import Problem
 

@@ -60,7 +60,7 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
 
 def limited(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Return the block in which rows take no more memory than was asked for."""
-    from discreet.data.spill import memory, memory_limit
+    from discreet.data.storage import memory, memory_limit
 
     return memory_limit(memory().limit if args.memory is None else args.memory, args.spill)
 

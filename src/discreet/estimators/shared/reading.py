@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from discreet.data.sparse_format import well_formed
+from discreet.data.storage import well_formed
 from discreet.errors import InvalidData, NotNumbers
 
 _HARMLESS = (

@@ -11,8 +11,7 @@ import numpy as np
 from discreet.data import ArraySource, Source
 from discreet.data.missing import missing_labels
 from discreet.data.parts_read import StreamSource, column_of, numbers_of
-from discreet.data.source import RawBlock
-from discreet.data.tables import Tables, tables_of
+from discreet.data.storage import RawBlock, Tables, tables_of
 from discreet.errors import InvalidData
 from discreet.estimators.shared.reading import MISSING, UNLIKE
 from discreet.schema import Schema

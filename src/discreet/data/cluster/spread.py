@@ -18,7 +18,7 @@ from discreet.bounds import Array
 from discreet.data.blocks import Total, block_rows, shard_rows
 from discreet.data.blockwise import Index
 from discreet.data.clipped_sums import PATIENCE, ClippedSums, parted, patience_of
-from discreet.data.cluster import Cluster, Crew
+from discreet.data.cluster.crew import Cluster, Crew
 from discreet.data.rows import Rows
 from discreet.errors import Incompatible
 from discreet.losses import Loss

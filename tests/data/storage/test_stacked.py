@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from discreet import PrivateLogisticRegression
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding
-from discreet.data.stacked import Stacked
+from discreet.data.storage.stacked import Stacked
 from discreet.losses import Logistic
 
 

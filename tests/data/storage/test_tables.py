@@ -10,7 +10,7 @@ import pytest
 
 from discreet.data import Progress, RawBlock, StreamSource, parts_read, watching
 from discreet.data.parts_read import column_of, numbers_of
-from discreet.data.tables import Tables, tables_of
+from discreet.data.storage.tables import Tables, tables_of
 from discreet.errors import InvalidData
 
 pa = pytest.importorskip("pyarrow")

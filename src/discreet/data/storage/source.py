@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.blocks import block_rows, slices
-from discreet.data.identifiers import group_codes
-from discreet.data.sparse_format import well_formed
+from discreet.data.storage.identifiers import group_codes
+from discreet.data.storage.sparse_format import well_formed
 from discreet.errors import InvalidData
 
 

@@ -37,7 +37,7 @@ class Memory(NamedTuple):
     folder: str | None
 
 
-_memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
+limit_given: ContextVar[Memory | None] = ContextVar("memory", default=None)
 
 
 def memory() -> Memory:
@@ -47,7 +47,7 @@ def memory() -> Memory:
     ...     memory().limit
     2000000000
     """
-    found = _memory.get()
+    found = limit_given.get()
     if found is None:
         try:
             whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -84,11 +84,11 @@ def memory_limit(limit: int | str, folder: str | Path | None = None) -> Iterator
     """
     if folder is not None and not Path(folder).is_dir():
         raise InvalidParameter(f"{folder} is no folder. Make it first.", parameter="folder")
-    token = _memory.set(Memory(size_of(limit), None if folder is None else str(folder)))
+    token = limit_given.set(Memory(size_of(limit), None if folder is None else str(folder)))
     try:
         yield
     finally:
-        _memory.reset(token)
+        limit_given.reset(token)
 
 
 def size_of(limit: int | str) -> int:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from discreet import Bounds, memory_limit
-from discreet.data import ArraySource, Bounding, spill
+from discreet.data import ArraySource, Bounding
 from discreet.data.clipped_sums import ClippedSums
-from discreet.data.spill import Memory, Resident, Room, size_of
+from discreet.data.storage import spill
+from discreet.data.storage.spill import Memory, Resident, Room, size_of
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.losses import Logistic
 
