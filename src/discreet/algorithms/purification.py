@@ -82,6 +82,7 @@ class Purification:
     """
 
     name: ClassVar[str] = "purification"
+    may_claim_less: ClassVar[bool] = True
 
     inner: str = "noisy-gradient"
     share: float = 0.1

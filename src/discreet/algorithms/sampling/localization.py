@@ -79,6 +79,7 @@ class Localization:
     """
 
     name: ClassVar[str] = "localization"
+    may_claim_less: ClassVar[bool] = True
 
     strength: float | None = None
     radius: float | None = None
