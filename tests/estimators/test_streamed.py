@@ -24,7 +24,7 @@ from discreet import (
     Schema,
     evaluate,
 )
-from discreet.data import spill
+from discreet.data.storage import spill
 from discreet.errors import InvalidData, MissingBound
 from discreet.estimators import quantiles
 

@@ -5,7 +5,7 @@ volume any small ball has; with a small chance replace the result by a uniform
 point; add a little Laplace noise.
 
 Theorem (Lin et al., *Purifying approximate differential privacy*, 2025, with the
-constant proved in the library's specification). The mixture of an (epsilon, delta)
+constant proved in ``docs/proofs/purification.md``). The mixture of an (epsilon, delta)
 mechanism with uniform points of a cube of half width ``R``, weight ``omega``, is
 within ``2 D`` in l1 infinity-Wasserstein distance of an epsilon-private law,
 ``D = 2 p R (delta / omega)^(1/p)``, so Laplace noise of scale ``2 D / epsilon'``

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from discreet.bounds import Array
 from discreet.data.narrow import combined
 from discreet.data.norms import TINY, norms_of, outwards
-from discreet.data.rows import Rows, combine, one_by_one, turned
+from discreet.data.row_products import combine, one_by_one, turned
+from discreet.data.rows import Rows
 from discreet.losses import Loss
 
 Index = npt.NDArray[np.int64]
