@@ -231,11 +231,11 @@ class Bounding:
         if narrow or ((reread or afar) and self._smooth):
             cluster = getattr(source, "cluster", None)
             if cluster is not None:
-                options = {"narrow": narrow, "reread": reread}
+                options = {"narrow": narrow, "reread": reread, "afar": afar}
                 return spread_rows(cluster, self, options, Watch(source.n_rows))
         # Rows that are read from elsewhere may be more than memory holds, so they stay as short
         # as they came wherever products are taken in float64 in any case.
-        short = narrow or (reread and getattr(source, "streamed", False))
+        short = narrow or ((reread or afar) and getattr(source, "streamed", False))
         storage = storage_of(source, self._limit, self.intercept) if short else WIDE
         if source.sparse:
             return self._apply_sparse(source, storage)

@@ -52,7 +52,7 @@ class Spread(Rows):
         """Refused: nothing that needs all rows in one place may come here."""
         raise Incompatible(
             "These rows are on the workers of a cluster, and this algorithm needs them in one "
-            "place. Close the client, and they come here."
+            "place. Close the client to fit on this machine."
         )
 
     @property
@@ -107,7 +107,7 @@ class Spread(Rows):
         return found.take(np.argsort(np.argsort(which, kind="stable"), kind="stable"))
 
     def shared(self, share: Array, groups: Any) -> Rows:
-        raise Incompatible("Rows that belong to groups come to the machine that fits.")
+        raise Incompatible("Rows that belong to groups are not kept on a cluster.")
 
 
 def _stacked(parts: list[Rows], shard: int) -> Rows:
