@@ -173,7 +173,7 @@ class LocalizationPlan(CalibratedPlan):
         share = 2.0 * self._rows * p / (n * self.halves[1])
         if share >= 1.0:
             raise Incompatible(
-                "Localization does not pay here: so few rows at this epsilon leave nothing to "
+                "Localization does not help here: so few rows at this epsilon leave nothing to "
                 "localise. Use exponential sampling with the whole budget."
             )
         return self.noise.scale * float(gammainccinv(p, share))

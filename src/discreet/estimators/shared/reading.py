@@ -154,7 +154,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
         raise
     except MemoryError:
         # privacy: the original tells the number of rows, which may be secret.
-        raise MemoryError("The rows do not fit into memory once more.") from None
+        raise MemoryError("There is no memory for another copy of the rows.") from None
     except Exception as error:  # of an object in a cell, whatever its kind
         said = str(error)
         if said.startswith("Input X contains") and options.get("ensure_all_finite") == "allow-nan":
