@@ -75,7 +75,7 @@ test-postgres: $(VENV)/.ready
 test-cluster: $(VENV)/.ready
 	command -v java > /dev/null || { apt-get update && apt-get install --yes default-jre-headless; }
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dask]' pyspark
-	DISCREET_CLUSTER=1 $(BIN)/pytest -n0 tests/data/test_cluster.py tests/test_examples.py -k 'killed or spark' \
+	DISCREET_CLUSTER=1 $(BIN)/pytest -n0 tests/data/cluster/test_cluster.py tests/test_examples.py -k 'killed or spark' \
 		tests/algorithms/perturbation/test_partial_sums.py
 
 # Opens every page that the library writes in Chromium; pictures of them are kept.

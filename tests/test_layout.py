@@ -109,6 +109,16 @@ def test_a_family_of_algorithms_is_entered_by_its_door() -> None:
     assert inner == []
 
 
+def test_a_folder_of_data_is_entered_by_its_door() -> None:
+    inner = [
+        (".".join(module(path)), ".".join(target))
+        for path in FILES
+        for target in imported(path)
+        if target[0] == "data" and len(target) == 3 and target[:2] != module(path)[:2]
+    ]
+    assert inner == []
+
+
 def test_no_two_files_of_the_tree_have_one_name() -> None:
     names = [module(p)[-1] for p in FILES if p.stem not in ("__init__", "base")]
     # A model, a verb of the command line and a check may share a name with what they are about.

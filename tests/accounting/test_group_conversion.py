@@ -72,6 +72,16 @@ def test_a_curve_beats_the_point_of_it() -> None:
     assert found.epsilon < 2 * 3 * epsilon
 
 
+def test_the_second_row_of_a_chain_is_paid_after_the_first() -> None:
+    """The claim of two rows is that of some split of the curve: all splits, by a grid."""
+    event, delta = PoissonGaussian(1.0, 0.5, 1, "zero-out"), 1e-3
+    found = for_rows(event, 2, (1.0, delta))
+    assert found is not None
+    first = np.linspace(0.0, found[1], 201)
+    curve = np.array([event.delta(float(e)) for e in first])
+    assert 0.9 * delta < np.min(curve + np.exp(first) * curve[::-1]) <= delta
+
+
 def test_what_cannot_be_converted_is_refused_and_conditions_are_said() -> None:
     ex_post = promised(Pure(2.0), 1.0, 0.0, kind="ex-post", reserved=(2.0, 0.0))
     for one in (ex_post, promised(Pure(1.0), 1.0, 0.0, unit="group")):

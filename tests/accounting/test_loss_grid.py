@@ -11,9 +11,9 @@ import pytest
 from dp_accounting.pld import pld_pmf
 from scipy.stats import binom
 
+from discreet.accounting.batch_losses import poisson_profiles
 from discreet.accounting.gaussian_profile import gaussian_profile
 from discreet.accounting.loss_grid import ROUNDING, LossGrid
-from discreet.accounting.subsampling import poisson_profiles
 from discreet.bounds import Array
 
 

@@ -29,7 +29,7 @@ from discreet.accounting import (
     sampled_multiplier,
     zcdp_epsilon,
 )
-from discreet.accounting.subsampling import poisson_profiles
+from discreet.accounting.batch_losses import poisson_profiles
 from discreet.bounds import Neighbours
 from discreet.errors import Incompatible, InvalidParameter
 

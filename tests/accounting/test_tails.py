@@ -23,9 +23,9 @@ from discreet.accounting import (
     PoissonGaussian,
     epsilon_at,
 )
+from discreet.accounting.batch_losses import _RAISED, fixed_size_profile, poisson_profiles
 from discreet.accounting.gaussian_profile import gaussian_profile
 from discreet.accounting.loss_grid import ROUNDING, LossGrid
-from discreet.accounting.subsampling import _RAISED, fixed_size_profile, poisson_profiles
 from discreet.bounds import Array, Neighbours
 
 # Tiny rates.

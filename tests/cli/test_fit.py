@@ -385,7 +385,8 @@ def test_cautions_under_add_remove_use_the_declared_size_only(folder, run):
 
 def test_files_beyond_memory_are_read_part_by_part(folder, run, rows, monkeypatch):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    from discreet.data import parts_read, spill
+    from discreet.data import parts_read
+    from discreet.data.storage import spill
 
     names, body = rows[0], rows[1:]
     columns = {

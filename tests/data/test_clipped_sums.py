@@ -18,7 +18,7 @@ from discreet.data.blocks import gamma, slices
 from discreet.data.blockwise import BLOCK_ROWS, cache_rows
 from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
 from discreet.data.narrow import SLIM
-from discreet.data.rows import combine
+from discreet.data.row_products import combine
 from discreet.errors import InvalidParameter
 from discreet.losses import (
     LOSSES,

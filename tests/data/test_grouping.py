@@ -14,7 +14,7 @@ import pytest
 
 from discreet.data import GROUP_RULES, ArraySource, Grouping, Rows, capped_source
 from discreet.data.clipped_sums import ClippedSums
-from discreet.data.identifiers import group_codes
+from discreet.data.storage.identifiers import group_codes
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.losses import Squared
 from discreet.mechanisms.group_sums import GroupSums

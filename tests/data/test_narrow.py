@@ -24,7 +24,7 @@ from discreet.algorithms import (
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
-from discreet.data.storage import NARROW, WIDE, storage_of
+from discreet.data.storage.precision import NARROW, WIDE, storage_of
 from discreet.losses import Logistic
 from discreet.noise import Seeded
 from discreet.problem import Problem

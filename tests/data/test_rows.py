@@ -140,6 +140,36 @@ def test_error_bound_holds_in_exact_arithmetic(loss, size, sparse):
         assert not true <= error / 1e4
 
 
+@pytest.mark.parametrize("size", [1.0, 300.0])
+@pytest.mark.parametrize(("loss", "kind"), [(Logistic(), np.float32), (Huber(), np.float64)])
+def test_error_bound_of_compiled_sums_holds_in_exact_arithmetic(loss, kind, size, monkeypatch):
+    monkeypatch.setattr("discreet.data.certified.LARGE", 0)
+    _, X, w = make(loss, n=301, p=5, seed=4)
+    X, w = X.astype(kind), w * size
+    rng = np.random.default_rng(0)
+    rows = Rows(X, rng.choice([-1.0, 1.0], len(X)), rng.uniform(0, 2, len(X)))
+    gradient, error = rows.certified_gradient(loss, w, enough=math.inf)
+    true = distance(gradient, exact_gradient(loss, rows, X.astype(float), w))
+    assert true <= error <= 1e-11 * size * max(1.0, np.linalg.norm(gradient))
+    # Two codes with one law of errors: sums agree, and so do their bounds where no row is flat.
+    plain, tight = rows.certified_gradient(loss, w)
+    assert np.linalg.norm(gradient - plain) <= error + tight
+    assert tight <= 1.001 * error
+    if size == 1.0:
+        assert not true <= error / 1e4
+
+
+def test_compiled_bounds_that_are_not_enough_give_way_to_closer_ones(monkeypatch):
+    monkeypatch.setattr("discreet.data.certified.LARGE", 0)
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((500, 20)) / 5.0
+    rows, w = Rows(X, np.sign(X @ np.ones(20))), np.full(20, 300.0)
+    coarse = rows.certified_gradient(Logistic(), w, enough=math.inf)[1]
+    close = rows.certified_gradient(Logistic(), w)[1]
+    assert close < coarse / 3.0
+    assert rows.certified_gradient(Logistic(), w, enough=coarse / 2.0)[1] == close
+
+
 def test_certificates_of_separable_rows_do_not_grow_with_the_weights():
     """Far from the boundary slopes are flat, so rounding of long weights moves them little."""
     rng = np.random.default_rng(6)

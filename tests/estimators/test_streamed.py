@@ -24,7 +24,7 @@ from discreet import (
     Schema,
     evaluate,
 )
-from discreet.data import spill
+from discreet.data.storage import spill
 from discreet.errors import InvalidData, MissingBound
 from discreet.estimators import quantiles
 
@@ -166,6 +166,20 @@ def test_missing_numbers_are_refused_or_blank_as_in_memory(tmp_path: Path) -> No
     pq.write_table(pa.table(columns), tmp_path / "l.parquet")
     with pytest.raises(InvalidData, match="y has a missing or non-finite"):
         clone(model).fit(tmp_path / "l.parquet", "level")
+
+
+@pytest.mark.parametrize("name", ["a", "level"])
+def test_infinite_numbers_are_not_missing_ones(name: str, tmp_path: Path) -> None:
+    """Nobody said what they stand for, so they are refused, as in memory."""
+    held = {column: X[:, j] for j, column in enumerate("abc")} | {"level": LEVEL}
+    held[name] = np.where(np.arange(len(X)) == 5, np.inf, held[name])
+    path = tmp_path / "i.parquet"
+    pq.write_table(pa.table(held), path)
+    rows = np.column_stack([held[column] for column in "abc"])
+    said = "X has an infinite value" if name == "a" else "y has a missing or non-finite"
+    for given in ((path, "level"), (rows, held["level"])):
+        with pytest.raises(InvalidData, match=said):
+            PrivateRidge(bounds=LABELS, missing="blank").fit(*given)
 
 
 def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:

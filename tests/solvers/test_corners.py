@@ -15,7 +15,7 @@ from discreet.bounds import Array
 from discreet.data import Rows
 from discreet.data.corner_residuals import residuals
 from discreet.data.norms import shorten
-from discreet.data.reread import Reread
+from discreet.data.storage.reread import Reread
 from discreet.errors import Incompatible, InvalidParameter, NotCertified
 from discreet.losses import Absolute, EuclideanDistance, Hinge, Loss, Quantile
 from discreet.losses.base import Regularity

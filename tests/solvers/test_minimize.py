@@ -250,6 +250,18 @@ def test_warm_start_uses_a_sample_and_ends_at_the_same_point():
     np.testing.assert_allclose(mixed, by_class, atol=2e-9)
 
 
+def test_compiled_gradients_end_at_the_same_point(monkeypatch):
+    rows, linear = make(Logistic(), n=3000, p=5)
+    given = {"linear": linear, "strength": 1.0, "tolerance": 1e-6}
+    plain = minimise(rows, Logistic(), **given)
+    monkeypatch.setattr("discreet.data.certified.LARGE", 0)
+    # No value is asked for: all that the solver sees are gradients with a certificate.
+    monkeypatch.setattr(Rows, "objective", None)
+    monkeypatch.setattr("discreet.solvers.newton.STRIDE", 10**9)
+    quick = minimise(rows, Logistic(), **given)
+    assert 0.0 < np.linalg.norm(quick - plain) <= 2e-6
+
+
 def test_the_sample_of_a_warm_start_does_not_grow_with_the_rows(monkeypatch):
     loss, sizes, plain = Logistic(), [], Rows.sampled
     rows, linear = make(loss, n=20_000, p=4)

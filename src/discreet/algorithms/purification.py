@@ -5,7 +5,7 @@ volume any small ball has; with a small chance replace the result by a uniform
 point; add a little Laplace noise.
 
 Theorem (Lin et al., *Purifying approximate differential privacy*, 2025, with the
-constant proved in the library's specification). The mixture of an (epsilon, delta)
+constant proved in ``docs/proofs/purification.md``). The mixture of an (epsilon, delta)
 mechanism with uniform points of a cube of half width ``R``, weight ``omega``, is
 within ``2 D`` in l1 infinity-Wasserstein distance of an epsilon-private law,
 ``D = 2 p R (delta / omega)^(1/p)``, so Laplace noise of scale ``2 D / epsilon'``
@@ -82,6 +82,7 @@ class Purification:
     """
 
     name: ClassVar[str] = "purification"
+    may_claim_less: ClassVar[bool] = True
 
     inner: str = "noisy-gradient"
     share: float = 0.1
@@ -90,6 +91,7 @@ class Purification:
 
     def plan(self, problem: Problem, budget: Budget) -> PurificationPlan:
         """Calibrate a run from public values."""
+        budget = budget.part(budget.epsilon)  # what is released needs no delta
         kind = INNER[one_of("inner", self.inner, INNER)]
         share = between("share", self.share, 0.0, 1.0)
         guess = norm_guess_of(problem, self.norm_guess)

@@ -23,7 +23,7 @@ from discreet.cli.shared.parser import (
     add_settings,
     grouped,
 )
-from discreet.data.identifiers import group_codes
+from discreet.data.storage import group_codes
 from discreet.errors import MissingBound
 from discreet.files.writing import write_text
 from discreet.schema import Column, Encoded, Range, Schema
@@ -188,8 +188,7 @@ def _fit(
 
 def beyond_memory(inputs: Inputs, schema: Schema, target: str | None) -> list[Path] | None:
     """Return files whose encoded rows do not fit into memory and that can be read in parts."""
-    from discreet.data.spill import memory
-    from discreet.data.tables import tables_of
+    from discreet.data.storage import memory, tables_of
 
     files = inputs.datasets()
     if files is None:
@@ -202,7 +201,7 @@ def beyond_memory(inputs: Inputs, schema: Schema, target: str | None) -> list[Pa
 
 def counted(rows: Encoded | dict[str, Any] | list[Path]) -> int:
     """Return the number of rows, in memory or in files."""
-    from discreet.data.tables import tables_of
+    from discreet.data.storage import tables_of
 
     if isinstance(rows, Encoded):
         return len(rows.X)

@@ -7,8 +7,7 @@ from discreet.data.grouping import GROUP_RULES, Grouping, belonging, capped_sour
 from discreet.data.parts_read import Progress, StreamSource, watching
 from discreet.data.rounding_errors import certificate_error, prox_error
 from discreet.data.rows import Rows
-from discreet.data.source import ArraySource, RawBlock, Source
-from discreet.data.spill import memory_limit
+from discreet.data.storage import ArraySource, RawBlock, Source, memory_limit
 
 __all__ = [
     "GROUP_RULES",

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from discreet.bounds import Array, Bounds, unit_roundoff
 from discreet.checks import moderate, weight_count
 from discreet.data.blocks import in_order
+from discreet.data.cluster import spread_rows
 from discreet.data.feature_ranges import keeps_zeros, scaling, together
 from discreet.data.fused import Loop, loop_for
 from discreet.data.labels import Labels, Mask
@@ -31,13 +32,19 @@ from discreet.data.norms import (
     stored_limit,
 )
 from discreet.data.parts_read import Watch
-from discreet.data.reread import LARGE, Reread
 from discreet.data.rows import Rows
-from discreet.data.source import RawBlock, Source
-from discreet.data.spill import Resident, Room
-from discreet.data.spread import spread_rows
-from discreet.data.stacked import Stacked
-from discreet.data.storage import WIDE, Storage, storage_of
+from discreet.data.storage import (
+    LARGE,
+    WIDE,
+    RawBlock,
+    Reread,
+    Resident,
+    Room,
+    Source,
+    Stacked,
+    Storage,
+    storage_of,
+)
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.losses import Loss
 
@@ -235,11 +242,11 @@ class Bounding:
         if narrow or ((reread or afar) and self._smooth):
             cluster = getattr(source, "cluster", None)
             if cluster is not None:
-                options = {"narrow": narrow, "reread": reread}
+                options = {"narrow": narrow, "reread": reread, "afar": afar}
                 return spread_rows(cluster, self, options, Watch(source.n_rows))
         # Rows that are read from elsewhere may be more than memory holds, so they stay as short
         # as they came wherever products are taken in float64 in any case.
-        short = narrow or (reread and getattr(source, "streamed", False))
+        short = narrow or ((reread or afar) and getattr(source, "streamed", False))
         storage = storage_of(source, self._limit, self.intercept) if short else WIDE
         if source.sparse:
             return self._apply_sparse(source, storage)

@@ -29,8 +29,8 @@ from discreet.losses.scalar import ScalarSlope, exp
 
 # privacy: a margin may be summed in any order and products may be fused with additions, both
 # within the rounding bound. No flag assumes finite values or allows approximations.
-_REORDER = {"reassoc", "contract", "nsz"}
-_FUSE = {"contract"}
+REORDER = {"reassoc", "contract", "nsz"}
+FUSE = {"contract"}
 
 LINE = 64
 """Bytes that come from memory together on the usual processors."""
@@ -132,12 +132,9 @@ def _compiled(slope: ScalarSlope, margins: Any, together: int, add: Any) -> Any:
     """
     from numba import njit
 
-    _register()
-    # privacy: slopes in strict arithmetic, so a row's slope does not depend on its neighbours in
-    # a vector register.
-    slope_of = njit(fastmath=False, error_model="numpy")(slope)
-    margins_of = njit(fastmath=_REORDER)(margins)
-    combine, foresee = njit(fastmath=_FUSE)(add), _foreseeing()
+    slope_of = strict_slope(slope)
+    margins_of = njit(fastmath=REORDER)(margins)
+    combine, foresee = njit(fastmath=FUSE)(add), _foreseeing()
 
     return kept(
         _run,
@@ -240,6 +237,15 @@ def _asking() -> Any:
         return types.void(X, types.intp), code
 
     return ask
+
+
+def strict_slope(slope: ScalarSlope) -> Any:
+    """Return a compiled slope in strict arithmetic."""
+    from numba import njit
+
+    _register()
+    # privacy: so a row's slope does not depend on its neighbours in a vector register.
+    return njit(fastmath=False, error_model="numpy")(slope)
 
 
 @cache

@@ -18,8 +18,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.checks import integer, one_of
-from discreet.data.identifiers import Codes, group_codes
-from discreet.data.source import RawBlock, Source
+from discreet.data.storage import Codes, RawBlock, Source, group_codes
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.noise import Randomness
 
@@ -116,7 +115,7 @@ class Capped:
     grouping
         What a group counts for.
     codes
-        The group of every row, as :func:`~discreet.data.identifiers.group_codes` returns it.
+        The group of every row, as :func:`~discreet.data.storage.group_codes` returns it.
     random
         Coins of the draw.
     """

@@ -13,8 +13,7 @@ import numpy as np
 
 from discreet.data.blocks import block_rows
 from discreet.data.cluster import Cluster, cluster_of
-from discreet.data.source import RawBlock
-from discreet.data.tables import Tables
+from discreet.data.storage import RawBlock, Tables
 from discreet.errors import InvalidData
 
 
@@ -159,7 +158,7 @@ def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:
             held[j] = column
         except (TypeError, ValueError):
             # privacy: the original message would quote a cell.
-            raise InvalidData(f"Column {names[j]!r} holds what is no number.") from None
+            raise InvalidData(f"Column {names[j]!r} holds cells that are not numbers.") from None
     return held.T
 
 

@@ -19,6 +19,7 @@ from discreet.checks import between, positive, usable_epsilon, weight_count
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.linear import LinearModel
+from discreet.estimators.shared.alike import ALIKE, answers_alike
 from discreet.estimators.shared.base import assuming, warn_of_classes
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
@@ -33,44 +34,6 @@ from discreet.tuned.algorithms import RIDGE_A_ROW
 
 METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
 """How a summary calls what the target is about."""
-
-ALIKE = (
-    " The model answers the same for every row within the bounds: it may have learnt nothing from "
-    "the features. Ask for an error below that of the one answer."
-)
-"""What a summary adds where the released weights say so."""
-
-
-def answers_alike(bounds: Bounds, coef: Array, intercept: Array) -> bool:
-    """Return whether all rows within the bounds are answered with one class.
-
-    It depends on released and public values only, so it costs nothing. Rows that are cut to
-    the row norm stay within the ranges.
-
-    >>> answers_alike(Bounds(row_norm=1.0), np.array([[0.3, 0.4]]), np.array([0.6]))
-    True
-    >>> answers_alike(Bounds(features=(0, 10)), np.array([[0.3, -0.4]]), np.array([-2.0]))
-    False
-    """
-    if len(coef) == 1:  # the score of the second of two classes, beside zero
-        coef, intercept = np.vstack([0.0 * coef, coef]), np.append(0.0, intercept)
-    leads = (
-        all(_above(bounds, coef[k] - coef[j], intercept[k] - intercept[j], k > j)
-            for j in range(len(coef)) if j != k)
-        for k in range(len(coef))
-    )  # fmt: skip
-    return any(leads)
-
-
-def _above(bounds: Bounds, coef: Array, constant: float, strictly: bool) -> bool:
-    """Return whether a score is above zero for all rows within the bounds, or not below it."""
-    lows = []
-    if bounds.row_norm is not None and bounds.features is None:
-        lows.append(constant - bounds.row_norm * float(np.linalg.norm(coef)))
-    if bounds.features is not None:
-        ends = coef[:, None] * np.asarray(bounds.features, dtype=np.float64).reshape(-1, 2)
-        lows.append(constant + float(ends.min(axis=1).sum()))
-    return any(low > 0.0 if strictly else low >= 0.0 for low in lows)
 
 
 def _numbered(bounds: Bounds, classes: int) -> Bounds:
@@ -98,10 +61,10 @@ class Attempted:
 
 
 class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
-    """The least privacy loss at which an estimator has at most a named error.
+    """Fit an estimator to an error target, with as little privacy loss as reaches it.
 
-    This error, the target, belongs to the ridge objective in the scaled domain (features and labels
-    in [-1, 1], half squared residuals), per row. If no level up to the cap meets it, ``status_`` is
+    The target is an error per row of the ridge objective in the scaled domain (features and
+    labels in [-1, 1], half squared residuals). If no level up to the cap meets it, ``status_`` is
     ``"not-met"`` and ``guarantee_`` says what that cost; by default no model is released.
 
     Parameters
@@ -116,9 +79,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     max_error
         The error that may remain; smaller is harder. By ``metric``, it is how far the objective
         may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
-        rows classified wrongly (``"error-rate"``). One answer for all rows has an error rate of
-        the share of the other class, so a larger ``max_error`` asks for nothing; ``summary_`` says
-        so where the released model answers all rows alike.
+        rows classified wrongly (``"error-rate"``). One class for all rows has the error rate
+        of the other classes' share, so a larger ``max_error`` asks for nothing; ``summary_`` says
+        so where the released model predicts one class for all rows.
     metric
         Which error is meant.
     max_epsilon
@@ -129,9 +92,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         ``"one-shot"`` works epsilon out from the target; ``"certificate"`` (ridge) stops when
         released values prove the target; both are for excess risk and test nothing.
         ``"noise-reduction"`` tests models on the data, for any metric. ``"doubling"`` and
-        ``"theory"`` are published baselines. ``"auto"`` takes the one of the least expected price
-        that is sure to end with a model; where none is, ridge may end without one (see the plan's
-        facts).
+        ``"theory"`` are published baselines. ``"auto"`` takes the cheapest method, in expectation,
+        that is sure to end with a model. If none is sure, ridge may end without one (see the
+        plan's facts).
     noise
         For ``"noise-reduction"``: ``"laplace"`` (exact arithmetic, the default), ``"gamma"`` or
         ``"brownian"`` (floating point).

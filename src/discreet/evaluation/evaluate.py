@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.accounting import Budget
 from discreet.bounds import Neighbours
 from discreet.data import Grouping
-from discreet.data.identifiers import group_codes
-from discreet.data.tables import tables_of
+from discreet.data.storage import group_codes, tables_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.shared.base import warn_of_budget
 from discreet.estimators.shared.tabular import Tabular

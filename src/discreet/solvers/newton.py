@@ -30,6 +30,9 @@ STRIDE = 16
 SAMPLE = 2**22
 """Most rows of a level: they are copied, so more would take memory that grows with the data."""
 
+ENOUGH = 0.5
+"""Share of the tolerance that rounding may take before slower code bounds it more closely."""
+
 STEPS = 300
 """Steps after which a solver gives up, with an error."""
 
@@ -107,8 +110,9 @@ def _descend(objective: Objective, w: Array, metric: Metric | None, room: float)
     """Take Newton steps down to a certified gradient of ``room``; roughly if that is 0."""
     # A Hessian costs about this many gradients.
     price = 2.0 + w.size / 40.0
-    value, gradient = objective.evaluate(w)
-    point, certify, exact = Point(w, value, gradient), False, False
+    certify, exact = room > 0.0 and objective.quickly_certified, False
+    first = (0.0, *objective.certified(w, ENOUGH * room)) if certify else objective.evaluate(w)
+    point = Point(w, *first)
     for _ in range(STEPS):
         if point.error < math.inf and certainly_below(norm(point.gradient), point.error, room):
             return point
@@ -123,7 +127,7 @@ def _descend(objective: Objective, w: Array, metric: Metric | None, room: float)
         if room == 0.0 and decrement <= w.size:
             return point
         if point.error == math.inf and norm(point.gradient) <= 0.5 * room:
-            point = Point(point.w, point.value, *objective.certified(point.w))
+            point = Point(point.w, point.value, *objective.certified(point.w, ENOUGH * room))
             continue
         # Once a step changes the value by less than its rounding, values are of no use; gradients
         # with a certificate cost the same and are what is needed in the end.
@@ -163,7 +167,7 @@ def _line_search(
     for _ in range(60):
         w = point.w + t * step
         if certify:
-            value, (gradient, error) = point.value, objective.certified(w)
+            value, (gradient, error) = point.value, objective.certified(w, ENOUGH * room)
         else:
             (value, gradient), error = objective.evaluate(w), math.inf
         now = float(np.sum(step * gradient))

@@ -46,13 +46,18 @@ class Objective:
         """Return the second derivative at ``w`` times ``v``."""
         return self.rows.hessian_product(self.loss, w, v) + self.strength * v
 
-    def certified(self, w: Array) -> tuple[Array, float]:
-        """Return the gradient and a bound on the norm of its error."""
-        data, error = self.rows.certified_gradient(self.loss, w)
+    def certified(self, w: Array, enough: float = 0.0) -> tuple[Array, float]:
+        """Return the gradient and a bound on the norm of its error; see ``Rows`` on ``enough``."""
+        data, error = self.rows.certified_gradient(self.loss, w, enough)
         gradient = data + self.strength * w + self.linear
         size = norm(data) + self.strength * norm(w) + norm(self.linear)
         # privacy: adding the three parts rounds too, and so does the norm of their sum.
         return gradient, error + (w.size + 8) * unit_roundoff() * size
+
+    @property
+    def quickly_certified(self) -> bool:
+        """Whether :meth:`certified` costs less than :meth:`evaluate`."""
+        return self.rows.quickly_certified(self.loss)
 
     def smoothness(self, w: Array) -> float:
         """Return a proven bound on the second derivative at every point of a ball around 0.

@@ -18,12 +18,13 @@ from discreet.algorithms.sampling.exponential_sampling import ExponentialSamplin
 from discreet.algorithms.sampling.laws import Region, TangentEnvelope, progress
 from discreet.algorithms.sampling.quadratic_floor import SecantCurvature, quadratic_floor
 from discreet.algorithms.sampling.sensitivity import (
+    covered_rows,
     lipschitz_on_ball,
     oscillation,
     row_range,
     score_error,
 )
-from discreet.algorithms.sampling.temperature import affordable_range
+from discreet.algorithms.sampling.temperature import affordable_range, gaussian_temperature
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource, Rows
 from discreet.errors import Incompatible, MissingBound
@@ -479,6 +480,25 @@ def test_the_gaussian_law_is_charged_for_half_the_diagonal_of_a_cell(
     step = plan.region.points(np.ones(2, dtype=np.int64)) - plan.region.points(np.zeros(2, int))
     corners = [np.linalg.norm(step * side) for side in itertools.product((-0.5, 0.5), repeat=2)]
     assert given[0] >= max(corners) * (1 - 1e-15)
+
+
+@RELATIONS
+def test_the_gaussian_law_of_a_coarse_lattice_keeps_the_budget(neighbours: str) -> None:
+    """Cells as masses of the continuous law, off by as much as their slope allows."""
+    budget = Budget(1.0, 1e-3)
+    task = problem(loss=Absolute(), neighbours=neighbours, constraint=Box(low=-2.0, high=2.0))
+    rows = covered_rows(task)
+    step = 1e-3 / rows
+    settings = {"strength": 0.0, "guess": 1.0, "radius": 2.0}
+    c, m = gaussian_temperature(task, budget, step=step, **settings)
+    fine = gaussian_temperature(task, budget, step=1e-12, **settings)
+    a = 2.0 if neighbours == "replace-one" else 1.0
+    # A cell's weight is its mass up to exp(gap) either way, and so is the sum of all.
+    gap = c * (rows + m * 2.0) * step
+    mu = a * math.sqrt(c / m)
+    worst = math.exp(2 * gap) * gaussian_delta(1.0 - 4 * gap, mu)
+    assert 0.9 * budget.delta < worst <= budget.delta
+    assert c < fine[0]
 
 
 def test_plans_announce_their_cost_and_runs_tell_only_the_time(

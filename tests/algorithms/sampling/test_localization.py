@@ -88,14 +88,24 @@ def test_the_first_stage_covers_every_neighbour() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
-def test_the_second_stage_costs_its_half_at_most(neighbours: str) -> None:
+def test_the_second_stage_costs_its_half_at_most(
+    neighbours: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exact log-ratio on the ball, for the row that pulls hardest; nearly all of it is used."""
     task = problem(neighbours=neighbours)
     plan = Localization(strength=400.0).plan(task, Budget(2.0))
+    used: list[float] = []
+
+    def noted(*args: object, inverse: float, **rest: object) -> None:
+        used.append(inverse)
+        raise Incompatible("seen")
+
+    monkeypatch.setattr("discreet.algorithms.sampling.localization.density", noted)
+    with pytest.raises(Incompatible, match="seen"):
+        plan.run(ArraySource(np.ones((40, 1)), np.ones(40, dtype=int)), Seeded(0))
+    (c,) = used  # the constant of the run's density
     r, centre = plan.radius, 0.3
     t = np.linspace(centre - r, centre + r, 20001)
-    rows = 2.0 if neighbours == "replace-one" else 1.0
-    c = plan.halves[1] / (rows * 2 * r)  # the constant the run uses, up to rounding
     steep = 1e6 * (t - t[0])  # the other rows may pin the law to one end
 
     def law(x: float | None, pull: np.ndarray) -> np.ndarray:

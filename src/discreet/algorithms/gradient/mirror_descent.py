@@ -40,7 +40,7 @@ from discreet.algorithms.gradient.step_rules import affordable
 from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.data import Source
-from discreet.data.spread import sums_of
+from discreet.data.cluster import sums_of
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.mechanisms.batches import FullBatch
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed

@@ -27,7 +27,7 @@ from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_mul
 from discreet.bounds import Array, rows_apart
 from discreet.checks import integer, one_of, positive
 from discreet.data import Rows, Source
-from discreet.data.spread import sums_of
+from discreet.data.cluster import sums_of
 from discreet.errors import Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.mechanisms.hessian_noise import HessianNoise, one_row, rounding

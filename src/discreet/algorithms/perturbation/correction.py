@@ -34,7 +34,7 @@ import numpy as np
 from discreet.accounting import Budget, Composed, Event, Gaussian, Pure, gaussian_multiplier
 from discreet.bounds import Array, rows_apart
 from discreet.data import Rows
-from discreet.data.spread import sums_of
+from discreet.data.cluster import sums_of
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
 from discreet.mechanisms.hessian_noise import HessianNoise
 from discreet.noise import Randomness

@@ -23,7 +23,7 @@ from discreet.accounting import Gaussian as GaussianEvent
 from discreet.algorithms.support.setting import Setting
 from discreet.bounds import Array
 from discreet.data import Rows
-from discreet.data.identifiers import Codes
+from discreet.data.storage import Codes
 from discreet.errors import Incompatible
 from discreet.mechanisms.bounded_range import per_round
 from discreet.mechanisms.signed_choice import Index

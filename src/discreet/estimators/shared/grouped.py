@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.data import Grouping, Source
-from discreet.data.tables import tables_of
+from discreet.data.storage import tables_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.estimators.shared.tabular import Tabular
 from discreet.schema import Encoded

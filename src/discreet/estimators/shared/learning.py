@@ -18,7 +18,7 @@ from discreet.accounting import Approximate, Budget, Composed, Event, Guarantee,
 from discreet.accounting.theorems import theorems
 from discreet.bounds import Array, Bounds
 from discreet.checks import between
-from discreet.data.tables import tables_of
+from discreet.data.storage import tables_of
 from discreet.errors import Incompatible, NotCertified
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ALWAYS_ASSUMED, LABELS_PUBLIC

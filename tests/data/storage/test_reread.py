@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import discreet.data.bounding as bounding_module
-import discreet.data.reread as reread_module
+import discreet.data.storage.reread as reread_module
 from discreet import PrivateLinearSVC, PrivateLogisticRegression
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding
 from discreet.data.norms import scales, shorten
-from discreet.data.reread import KEPT, Reread
+from discreet.data.storage.reread import KEPT, Reread
 from discreet.losses import Logistic, Squared
 
 ODD = [0.0, -0.0, 1e308, -1.7e308, 1e300, 5e-324, 1e-310, math.nan, math.inf, -math.inf, 1.0]

@@ -22,8 +22,7 @@ from threadpoolctl import threadpool_info
 from discreet.data.blocks import at_most, block_rows
 from discreet.data.clipped_sums import PATIENCE, ClippedSums
 from discreet.data.rows import Rows
-from discreet.data.source import RawBlock
-from discreet.data.spill import Memory, memory_limit
+from discreet.data.storage import Memory, RawBlock, memory_limit
 from discreet.errors import DiscreetError, InvalidData
 
 _ONE = threading.Lock()

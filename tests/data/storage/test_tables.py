@@ -10,7 +10,7 @@ import pytest
 
 from discreet.data import Progress, RawBlock, StreamSource, parts_read, watching
 from discreet.data.parts_read import column_of, numbers_of
-from discreet.data.tables import Tables, tables_of
+from discreet.data.storage.tables import Tables, tables_of
 from discreet.errors import InvalidData
 
 pa = pytest.importorskip("pyarrow")
@@ -58,7 +58,7 @@ def test_an_arrow_stream_is_read_anew_by_a_function_and_refused_as_itself() -> N
     assert values(tables) == values(tables) == [1, 2, 3, 4]
     with pytest.raises(InvalidData, match="read once"):
         tables_of(TABLE.to_reader())
-    with pytest.raises(InvalidData, match="no Arrow stream"):
+    with pytest.raises(InvalidData, match="not return an Arrow stream"):
         tables_of(lambda: [1, 2])
 
 

@@ -17,10 +17,8 @@ from itertools import accumulate
 from typing import Any
 
 from discreet.data.blocks import shard_rows, slices
-from discreet.data.source import RawBlock
-from discreet.data.spill import _memory
-from discreet.data.tables import Tables, unread
-from discreet.data.workers import Refused, answer, hold, part_of, thinned
+from discreet.data.cluster.workers import Refused, answer, hold, part_of, thinned
+from discreet.data.storage import RawBlock, Tables, limit_given, unread
 from discreet.errors import DiscreetError, InvalidData
 
 _LOST = (
@@ -120,7 +118,7 @@ class Cluster:
             asked = (self.read, self.n_features, self.dtype, places)
             tables = [self.parts[k] for k in which]
             shares = homes.count(home)
-            tasks.append(task(bounding, options, _memory.get(), shares, asked, *tables))
+            tasks.append(task(bounding, options, limit_given.get(), shares, asked, *tables))
         with quiet():
             futures = []
             for one, home in zip(tasks, homes, strict=True):
@@ -187,7 +185,7 @@ class Crew:
         Parameters
         ----------
         method
-            A method of :class:`~discreet.data.workers.Held`.
+            A method of :class:`~discreet.data.cluster.workers.Held`.
         asked
             Its arguments.
         each

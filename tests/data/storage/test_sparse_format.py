@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from discreet import Bounds, PrivateLogisticRegression, PrivateStreamClassifier
 from discreet.data import ArraySource
-from discreet.data.sparse_format import well_formed
+from discreet.data.storage.sparse_format import well_formed
 from discreet.errors import InvalidData
 
 FORMATS = ("csr", "csc", "bsr", "coo", "lil", "dok", "dia")

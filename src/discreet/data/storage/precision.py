@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.data.norms import TINY
-from discreet.data.source import Source
+from discreet.data.storage.source import Source
 
 NARROW_ROUNDOFF = math.ldexp(1.0, -24)
 """The largest relative error of one rounding in float32."""
@@ -79,7 +79,7 @@ def in_range(*sizes: float) -> bool:
 def storage_of(source: Source, limit: float, intercept: float) -> Storage:
     """Return how rows of that norm and intercept are stored; all of it is public.
 
-    >>> from discreet.data.source import ArraySource
+    >>> from discreet.data.storage.source import ArraySource
     >>> storage_of(ArraySource(np.ones((2, 1), dtype=np.float32)), 1.0, 0.0) is NARROW
     True
     """

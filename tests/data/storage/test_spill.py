@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from discreet import Bounds, memory_limit
-from discreet.data import ArraySource, Bounding, spill
+from discreet.data import ArraySource, Bounding
 from discreet.data.clipped_sums import ClippedSums
-from discreet.data.spill import Memory, Resident, Room, size_of
+from discreet.data.storage import spill
+from discreet.data.storage.spill import Memory, Resident, Room, size_of
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.losses import Logistic
 
@@ -43,7 +44,10 @@ def test_a_limit_holds_inside_its_block_only(tmp_path: object) -> None:
     with memory_limit("20MB", str(tmp_path)):
         assert spill.memory() == Memory(20_000_000, str(tmp_path))
     assert spill.memory() == before
-    with pytest.raises(InvalidParameter, match="no folder"), memory_limit("1GB", "/no/such/folder"):
+    with (
+        pytest.raises(InvalidParameter, match="not a folder"),
+        memory_limit("1GB", "/no/such/folder"),
+    ):
         pass
 
 

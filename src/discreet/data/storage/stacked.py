@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from discreet.data.source import Source
+from discreet.data.storage.source import Source
 
 
 class Stacked:
@@ -24,7 +24,7 @@ class Stacked:
 
     Examples
     --------
-    >>> from discreet.data.source import ArraySource
+    >>> from discreet.data.storage.source import ArraySource
     >>> X = Stacked(ArraySource(sp.csr_array(np.eye(3))), 3, np.float64)
     >>> X.add(sp.csr_array(np.ones((1, 3)))), X.add(sp.csr_array(np.eye(3)[1:]))
     (slice(0, 1, None), slice(1, 3, None))

@@ -24,13 +24,14 @@ from discreet import (
     memory_limit,
 )
 from discreet.algorithms import NoisyGradient
-from discreet.data import blocks, clipped_sums, workers
+from discreet.data import blocks, clipped_sums
 from discreet.data.blocks import Total
 from discreet.data.clipped_sums import BROAD, EAGER, ClippedSums
-from discreet.data.cluster import Crew, _homes
+from discreet.data.cluster import workers
+from discreet.data.cluster.crew import Crew, _homes
+from discreet.data.cluster.spread import Spread, SpreadSums
+from discreet.data.cluster.workers import Held, Refused, Told
 from discreet.data.rows import Rows
-from discreet.data.spread import Spread, SpreadSums
-from discreet.data.workers import Held, Refused, Told
 from discreet.errors import DiscreetError, InvalidData
 from discreet.losses import Logistic
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet import Bounds, PrivateLogisticRegression
 from discreet.data import blocks
-from discreet.data.cluster import Crew
+from discreet.data.cluster.crew import Crew
 from discreet.errors import InvalidData
 
 ROWS, COLUMNS, CHUNKS = 40_000, 3, 4
