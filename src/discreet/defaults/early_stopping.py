@@ -56,6 +56,7 @@ from discreet.tuned.defaults import (
     STEPS_SHORT,
     USUAL,
     WIDE,
+    WINDOWS,
     WORK,
 )
 
@@ -102,7 +103,10 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
     # Of regressions no line search mends the length afterwards, and an average is shorter.
     short = logit and time * bend < USUAL * p
     least = STEPS_SHORT if short else STEPS
-    steps = max(least, math.ceil(time * bend * (1.0 - MOMENTUM) / (1.0 + MOMENTUM)))
+    swings = time * bend
+    steps = math.ceil(swings * (1.0 - MOMENTUM) / (1.0 + MOMENTUM))
+    # With more steps there is room for more momentum and as many windows of it.
+    steps = max(least, min(steps, math.ceil(math.sqrt(WINDOWS * swings / 2.0))))
     swing = max(1.0, time / steps * bend)
     found: dict[str, Any] = {}
     if logit:

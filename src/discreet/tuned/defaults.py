@@ -56,7 +56,10 @@ LONGEST = 110.0
 """Norm of the weights to reach, in units of one over the typical norm, at most."""
 
 MOMENTUM = 0.9
-"""Part of the last direction that a step keeps, at most."""
+"""Part of the last direction that a step keeps, at most, unless steps are many."""
+
+WINDOWS = 40.0
+"""Windows of momentum in a path, at least; more steps than that takes are not taken (no script)."""
 
 STEPS, STEPS_SHORT = 150, 30
 """Steps, at least; the second number where the time is short."""
