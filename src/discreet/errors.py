@@ -76,7 +76,7 @@ class WeakBudget(UserWarning):
 
 
 class Uncounted(UserWarning):
-    """Rows were learned from, and nobody adds up what that costs."""
+    """A fit has used rows, and no ledger counts what that costs."""
 
 
 class UncountedStep(Uncounted):
@@ -84,4 +84,4 @@ class UncountedStep(Uncounted):
 
 
 class TooFewRows(UserWarning):
-    """Rows so few for their budget that noise outweighs them, by public facts alone."""
+    """So few rows for the budget that noise outweighs them, judged by public facts alone."""

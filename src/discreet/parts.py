@@ -99,13 +99,13 @@ class Table(Mapping[str, Named]):
             part = points[0].load()
         except Exception as error:  # whatever a foreign module raises
             raise BrokenPart(
-                f"{says} cannot be imported ({type(error).__name__}: {error}). Mend that package "
+                f"{says} cannot be imported ({type(error).__name__}: {error}). Fix that package "
                 "or uninstall it."
             ) from error
         if not self._fits(part) or part.name != name:
             raise BrokenPart(
                 f"{says} is not such a part, or calls itself otherwise. An entry point names a "
                 "part by its own name: an instance for losses, sets and regularizers, and a class "
-                "for algorithms. Mend that package or uninstall it."
+                "for algorithms. Fix that package or uninstall it."
             )
         return part  # type: ignore[no-any-return]

@@ -394,7 +394,7 @@ def test_an_ex_post_guarantee_is_not_read_without_its_reserve() -> None:
         (lambda: composed([1, composed([1, Pure(0.1).to_dict()])]), "does not hold other composed"),
         (lambda: composed([1]), "a number and the event"),
         (lambda: composed(["x", Pure(0.1).to_dict()]), "times must be a whole number"),
-        (lambda: composed([1, None]), "what its to_dict returned"),
+        (lambda: composed([1, None]), "what to_dict of an event returned"),
         (lambda: composed([1, {"event": "\x1b[2J"}]), "An event must be one of"),
         (lambda: {"event": "composed", "events": {"a": 1}}, "list of at most"),
         (lambda: {"event": "approximate", "epsilon": 1.0, "failure": "x"}, "wrong kind"),

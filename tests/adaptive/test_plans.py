@@ -281,7 +281,7 @@ def test_certificate_fails_closed() -> None:
     assert last.status == "not-met"
     assert last.weights is not None
     assert last.guarantee == outcome.guarantee
-    with pytest.raises(BudgetTooSmall, match="No data has a certificate"):
+    with pytest.raises(BudgetTooSmall, match="No data can be certified"):
         _ = replace(plan, max_epsilon=0.5 * plan.least).reserved
 
 

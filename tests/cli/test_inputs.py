@@ -110,7 +110,7 @@ def test_archives_and_damaged_files_are_called_that(tmp_path):
     with pytest.raises(InvalidData, match=r"is a zip archive.* Unpack it first"):
         read(path)
     path.write_bytes(gzip.compress(TEXT.encode() * 1000)[:-20])
-    with pytest.raises(InvalidData, match="packed, and damaged"):
+    with pytest.raises(InvalidData, match="compressed, and damaged"):
         read(path)
 
 

@@ -70,7 +70,7 @@ def test_a_plan_says_what_it_protects(visits, run):
     assert "per group (ex-ante)" in run(line)[1]
     code, _, err = run(f"{line} --rows-per-group 3")
     assert code == 1
-    assert "Leave --rows-per-group" in err
+    assert "Leave out --rows-per-group" in err
     assert "belong to nobody" in run(f"{line} --rehearse")[2]
 
 

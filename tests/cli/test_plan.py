@@ -256,4 +256,4 @@ def test_a_plan_for_a_ledger_is_that_of_the_fit_and_charges_nothing(run, tmp_pat
     assert "0% is spent" in run(f"ledger show {book}")[1]
     code, _, err = run(f"{asked} --ledger {book} --rehearse")
     assert code == 1
-    assert "charged to no ledger" in err
+    assert "No ledger is charged" in err

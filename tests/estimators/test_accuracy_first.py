@@ -167,7 +167,7 @@ def test_caps_are_checked_before_the_data() -> None:
         AccuracyFirst(LOGISTIC, max_error=1e-6, max_epsilon=0.1).fit(X, CLASS)
     with pytest.raises(BudgetTooSmall, match="Testing alone"):
         AccuracyFirst(LOGISTIC, max_error=0.01, metric="error-rate", max_epsilon=1e-3).plan(2, 1000)
-    with pytest.raises(BudgetTooSmall, match="No data has a certificate"):
+    with pytest.raises(BudgetTooSmall, match="No data can be certified"):
         AccuracyFirst(RIDGE, max_error=1e-4, max_epsilon=1e-3).fit(X, LABEL)
     with pytest.raises(BudgetTooSmall, match="doubling"):
         AccuracyFirst(RIDGE, max_error=1e-4, max_epsilon=0.01, method="doubling").plan(2, 1000)

@@ -430,6 +430,14 @@ def test_parallel_cost_is_the_worst_part_by_enumeration():
                 gained = sum(max(0, here[s] - math.exp(epsilon) * there[s]) for s in here)
                 exact = max(exact, gained)
         assert event.delta(epsilon) == pytest.approx(exact, abs=1e-12)
+    moments = [
+        sum(
+            here**4 / there**3
+            for here, there in zip(law((0, 0)).values(), law(o).values(), strict=True)
+        )
+        for o in ((0, 1), (1, 0))
+    ]
+    assert event.rdp(4.0) == pytest.approx(math.log(max(moments)) / 3)
 
 
 def test_names_are_at_the_front_door():

@@ -269,6 +269,10 @@ def test_the_hybrid_policy_is_within_its_cap_by_quadrature():
         for here, there in ((p, 1 - p), (1 - p, p))
     )
     assert 0 < exact <= 1e-3
+    # With failures too, Gaussian steps come first: (E_g + E_b, D_g + exp(E_g) D_b).
+    noise = 2.0 - epsilon
+    failures = gaussian_delta(noise, mu) + math.exp(noise) * real(rule.caps.basic_delta)
+    assert 0.99e-3 < failures <= 1e-3 * (1 + 2.0**-39)
 
 
 def test_rules_are_read_back_and_damage_is_refused():

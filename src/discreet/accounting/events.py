@@ -117,7 +117,7 @@ def event_from_dict(values: Mapping[str, Any]) -> Curve:
     Pure(epsilon=0.5)
     """
     if not isinstance(values, Mapping):
-        raise InvalidParameter("An event is read from what its to_dict returned.")
+        raise InvalidParameter("Pass what to_dict of an event returned.")
     kind = values.get("event")
     if not isinstance(kind, str) or kind not in EVENTS:
         raise InvalidParameter(f"An event must be one of {sorted(EVENTS)}.")

@@ -230,13 +230,12 @@ class Guarantee:
         for part in (self, *others):
             if not isinstance(part, Guarantee):
                 raise InvalidParameter(
-                    "Guarantees are composed with guarantees, of a model its guarantee_. Got "
-                    f"{type(part).__name__} instead."
+                    f"Pass guarantees, such as model.guarantee_. Got {type(part).__name__} instead."
                 )
         if len({p.unit for p in (self, *others)}) > 1:
             raise Incompatible(
-                "These guarantees have different unit, so their costs do not add up. "
-                "Compose only guarantees with the same unit."
+                "These guarantees protect different units, so their costs do not add up. "
+                "Compose guarantees of one unit only."
             )
         parts = _under_one_relation((self, *others))
         ex_ante = all(p.kind == "ex-ante" for p in parts)
@@ -296,7 +295,7 @@ class Guarantee:
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
         """Read a guarantee back; unknown fields and claims its event does not bear are refused."""
         if not isinstance(values, Mapping):
-            raise InvalidParameter("A guarantee is read from what to_dict returned.")
+            raise InvalidParameter("Pass what to_dict returned.")
         given = dict(values)
         # Files of version 0.1 have the short key.
         version = given.pop(_VERSION_KEY, None) or given.pop("version", None)

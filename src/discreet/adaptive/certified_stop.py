@@ -133,7 +133,7 @@ class Certificate:
         top = self.enough if self.max_epsilon is None else min(self.enough, self.max_epsilon)
         if top <= self.least:
             raise BudgetTooSmall(
-                f"No data has a certificate below epsilon = {self.least:.3g}, and max_epsilon = "
+                f"No data can be certified below epsilon = {self.least:.3g}, but max_epsilon = "
                 f"{top:g}. Raise max_epsilon or allow a larger max_error."
             )
         ratio = (top / self.least) ** (1 / (self.count - 1))

@@ -65,7 +65,7 @@ class Task:
         if problem.n_rows is None:
             raise MissingBound(
                 "n_rows is not set. Accuracy targets are per row, so they need a declared size. "
-                "Pass n_rows=..., a number the rows are not below."
+                "Pass n_rows=..., a number that there are at least."
             )
         # privacy: the ball and the range of losses below are wrong for losses that fall below 0
         if not _is_known(problem.loss):
@@ -76,7 +76,7 @@ class Task:
             )
         if not (problem.regularizer.zero and problem.constraint.whole_space):
             raise Incompatible(
-                "Accuracy targets are worked out for ridge penalties without a constraint. "
+                "Accuracy targets are proved for ridge penalties without a constraint. "
                 "Use a logistic, Huber or ridge regression, without regularizer and constraint."
             )
         if self.n_max is not None:

@@ -32,8 +32,8 @@ excess-risk   how far the mean ridge objective may be above its minimum
 loss          the mean loss itself, tested on the data
 error-rate    the share of rows classified wrongly, tested on the data
 
-an error rate that is no smaller than the share of the rarer class is met by a model that
-gives all rows the same answer. Know a public share, and ask for less.
+a model that predicts one class for all rows has the error rate of the rarer class. If you
+know that share from public sources, ask for less.
 
 losses are in the scaled domain: features and labels in [-1, 1]. The cap is
 reserved before the file is read; what is spent is known after the run and is
@@ -51,7 +51,7 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "accuracy-first",
-        help="reach a named error with the least privacy loss",
+        help="reach an error target with the least privacy loss",
         description="Fit a private model with at most a named error, at the least epsilon.",
         epilog=_EPILOG,
     )
@@ -101,7 +101,7 @@ def add(verbs: Any) -> None:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress on stderr")
     shown.add_argument(
-        "--progress", action="store_true", help="show the levels even if stderr is no terminal"
+        "--progress", action="store_true", help="show the levels even if stderr is not a terminal"
     )
     parser.set_defaults(
         run=run,

@@ -28,8 +28,8 @@ metrics of two classes: accuracy, balanced_accuracy, precision, recall, f1, conf
 auc, roc, calibration, log_loss; of a number: mse, mae, r2. The budget is shared by
 those you ask for.
 
-rows the model was not fitted to cost a budget of their own: a row of the test file
-pays here, a row of the fitted file paid there. If the files share rows, both add up.
+rows that the model was not fitted to pay for the evaluation only. If the files share
+rows, the budgets of both add up.
 """
 
 

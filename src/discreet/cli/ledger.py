@@ -91,7 +91,7 @@ def opened(args: argparse.Namespace, neighbours: str, schema: Any = None) -> Any
 
     ledger = Ledger.open(args.ledger)
     if getattr(args, "seed", None) is not None:
-        raise Incompatible("A ledger counts no seeded fit: it is not private. Leave --seed out.")
+        raise Incompatible("A seeded fit is not private, so no ledger counts it. Leave --seed out.")
     if ledger.terms.neighbours not in ("zero-out", neighbours):
         raise Incompatible(
             f"This ledger is about {ledger.terms.neighbours} neighbours. Declare them in the "

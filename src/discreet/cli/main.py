@@ -24,7 +24,7 @@ a first session:
   discreet card model.json
   discreet report model.json --out report.html
 
-each verb teaches itself: discreet fit --help
+each verb has its own help: discreet fit --help
 
 exit codes:
   0  done

@@ -40,8 +40,8 @@ whose norm is the norm guess; rows are taken in the scaled domain, labels of a
 regression in half label ranges. Where noise dominates, residuals of ridge and
 elastic net are clipped earlier, so that the loss may change with epsilon.
 Guessing between two classes costs a logistic model 0.69 a row. The bound is
-rarely attained: a small one means a useful model, after a large one the
-model may be useful all the same. Doubling the rows, or halving the row norm
+rarely attained: a small one means a useful model, and a model with a large one
+may still be useful. Doubling the rows, or halving the row norm
 where the data allows it, buys as much as a larger epsilon.
 
 --rehearse fits the plan to made-up rows that follow the schema, five times for
@@ -120,7 +120,9 @@ def run(args: argparse.Namespace) -> None:
         if getattr(args, option) is not None and not args.rehearse:
             raise Incompatible(f"--{option} is about made-up rows. Pass --rehearse too.")
     if args.ledger is not None and args.rehearse:
-        raise Incompatible("Made-up rows are charged to no ledger. Leave --ledger or --rehearse.")
+        raise Incompatible(
+            "No ledger is charged for made-up rows. Leave out --ledger or --rehearse."
+        )
     check_outputs(args.plot, inputs=(args.schema,))
     if args.norm_guess is not None:
         moderate("--norm-guess", args.norm_guess)
@@ -134,7 +136,9 @@ def run(args: argparse.Namespace) -> None:
     if schema is not None and schema.group is not None:
         counted = schema.group[1].rows
         if args.rows_per_group not in (None, counted):
-            raise Incompatible("The schema declares the rows of a group. Leave --rows-per-group.")
+            raise Incompatible(
+                "The schema declares the rows of a group. Leave out --rows-per-group."
+            )
     if counted is not None:
         if args.rehearse:
             raise Incompatible("--rehearse makes up single rows, which belong to nobody.")
@@ -309,7 +313,9 @@ def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
             )
         return bounds, width, classes, neighbours
     if args.target is not None:
-        raise Incompatible("--target names a column of a schema. Give --schema too, or leave it.")
+        raise Incompatible(
+            "--target names a column of a schema. Give --schema too, or leave it out."
+        )
     if args.features is None or args.row_norm is None:
         raise MissingBound(
             "--features and --row-norm are needed. Noise is scaled to the row norm, and reading "

@@ -62,7 +62,7 @@ class Labels:
                 )
         elif target == "count" and self.bounds.label[1] <= 0:
             raise Incompatible(
-                f"{self.loss.name} counts, so bounds.label must reach above 0. "
+                f"{self.loss.name} is for counts, so bounds.label must reach above 0. "
                 "Pass Bounds(label=(0, high))."
             )
 

@@ -158,7 +158,7 @@ def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:
             held[j] = column
         except (TypeError, ValueError):
             # privacy: the original message would quote a cell.
-            raise InvalidData(f"Column {names[j]!r} holds what is no number.") from None
+            raise InvalidData(f"Column {names[j]!r} holds cells that are not numbers.") from None
     return held.T
 
 

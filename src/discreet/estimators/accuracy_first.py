@@ -61,10 +61,10 @@ class Attempted:
 
 
 class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
-    """The least privacy loss at which an estimator has at most a named error.
+    """Fit an estimator to an error target, with as little privacy loss as reaches it.
 
-    This error, the target, belongs to the ridge objective in the scaled domain (features and labels
-    in [-1, 1], half squared residuals), per row. If no level up to the cap meets it, ``status_`` is
+    The target is an error per row of the ridge objective in the scaled domain (features and
+    labels in [-1, 1], half squared residuals). If no level up to the cap meets it, ``status_`` is
     ``"not-met"`` and ``guarantee_`` says what that cost; by default no model is released.
 
     Parameters
@@ -79,9 +79,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     max_error
         The error that may remain; smaller is harder. By ``metric``, it is how far the objective
         may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
-        rows classified wrongly (``"error-rate"``). One answer for all rows has an error rate of
-        the share of the other class, so a larger ``max_error`` asks for nothing; ``summary_`` says
-        so where the released model answers all rows alike.
+        rows classified wrongly (``"error-rate"``). One class for all rows has the error rate
+        of the other classes' share, so a larger ``max_error`` asks for nothing; ``summary_`` says
+        so where the released model predicts one class for all rows.
     metric
         Which error is meant.
     max_epsilon
@@ -92,9 +92,9 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         ``"one-shot"`` works epsilon out from the target; ``"certificate"`` (ridge) stops when
         released values prove the target; both are for excess risk and test nothing.
         ``"noise-reduction"`` tests models on the data, for any metric. ``"doubling"`` and
-        ``"theory"`` are published baselines. ``"auto"`` takes the one of the least expected price
-        that is sure to end with a model; where none is, ridge may end without one (see the plan's
-        facts).
+        ``"theory"`` are published baselines. ``"auto"`` takes the cheapest method, in expectation,
+        that is sure to end with a model. If none is sure, ridge may end without one (see the
+        plan's facts).
     noise
         For ``"noise-reduction"``: ``"laplace"`` (exact arithmetic, the default), ``"gamma"`` or
         ``"brownian"`` (floating point).

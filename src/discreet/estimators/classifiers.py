@@ -26,7 +26,7 @@ _C = """
     C
         Inverse of the ridge strength, as in scikit-learn but on rows whose
         declared ranges are mapped to [-1, 1]; the plan raises the strength where
-        privacy or noise needs more. None asks for none, and so nearly does a large one."""
+        privacy or noise needs more. None asks for no ridge, and a large C for nearly none."""
 
 _PARAMETERS = COMMON + ALGORITHM + _C + CLASS_WEIGHT + PENALTIES + INTERCEPT + GUESS
 

@@ -238,13 +238,13 @@ def _blanked(X: Array) -> Array:
 class PrivateQuantile(Quantiles):
     __doc__ = f"""Quantiles of every column, with pure epsilon-privacy.
 
-    Columns and quantiles share the budget equally. A result drawn by ranks is
-    off by more than ``2 max(q, 1 - q) log(m / b)`` ranks over its epsilon with
-    probability ``b`` at most, whatever the data is, if it is one of ``m`` points
-    (at most 2**40, fewer for few rows) and values count as the nearest of them;
-    where values lie close together by about ``2 max(q, 1 - q)`` over epsilon. A
-    row with a missing value (NaN) in any column counts for nothing in all of
-    them, and nothing tells so.
+    Columns and quantiles share the budget equally; let ``e`` be the share of one result.
+    By ranks, a result is off by more than ``2 max(q, 1 - q) log(m / b) / e`` ranks with
+    probability ``b`` at most, for any data. Here ``m`` is the number of points it is drawn
+    from (at most 2**40, fewer for few rows), and values count as the nearest of them. Where
+    values lie close together it is off by about ``2 max(q, 1 - q) / e`` ranks. A row with
+    a missing value (NaN) in any column counts for nothing in all of them; no message says
+    so.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ class PrivateMedian(Quantiles):
     """The median of every column, with pure epsilon-privacy.
 
     A row with a missing value (NaN) in any column counts for nothing in all of
-    them, and nothing tells so.
+    them; no message says so.
 
     Parameters
     ----------

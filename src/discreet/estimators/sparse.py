@@ -120,9 +120,9 @@ class PrivateLasso(FrankWolfeModel, PrivateRegressor):
 
     Minimises the squared error over weights of l1 norm at most ``radius`` by
     private Frank-Wolfe, so at most ``steps`` weights are not zero and the error
-    grows only with the logarithm of the number of features. Where that would take
-    as many steps as there are features, noisy second moments serve instead: they are
-    read once, and closer.
+    grows only with the logarithm of the number of features. If that would take
+    as many steps as there are features, the fit uses noisy second moments instead: one
+    pass over the rows, and closer to the minimum.
 {_PARAMETERS}
     radius
         Largest l1 norm of the weights, intercept included, in the scaled domain.

@@ -40,22 +40,22 @@ _PARAMETERS = f"""
         How often every row may be fed; see :meth:`begin_pass`.
     average
         Whether to publish the mean of all iterates instead of the last. Better
-        where rows come in random order, worse where the world changes.
+        where rows come in random order, worse where the data drifts.
     constraint
         Hard constraint on the weights, in the scaled domain.{INTERCEPT}{GUESS}
     n_rows
-        Expected length of the stream, for accuracy only: it may go on.
+        Expected length of the stream. Only accuracy depends on it: the stream may be longer.
     state_path
         File that receives the secret state before every release, for
         :meth:`resume`. Must not exist.
     rows_per_group, group_rule
-        Streams protect single rows: both are left as they are.
+        Streams protect single rows. Leave both as they are.
     random_state
         None draws from the operating system. A seed makes the stream
         repeatable and the guarantee says ``secure=False``.
     ledger
         A :class:`~discreet.Ledger` that the whole stream, all passes included, is
-        charged to before it begins. None counts nothing.{FITTED}
+        charged to before it begins. None charges nothing.{FITTED}
 """
 
 REGRESSION_LOSSES: dict[str, Callable[[float], Loss]] = {

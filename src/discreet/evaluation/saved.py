@@ -46,7 +46,7 @@ def read_parts(
         )
     try:
         if not checksum_holds(content):
-            raise InvalidData("The checksum is that of other values.")
+            raise InvalidData("The checksum does not match the values.")
         plan = _plan(dict(content["plan"]))
         guarantee = Guarantee.from_dict(content["guarantee"])
         _check(plan, guarantee)

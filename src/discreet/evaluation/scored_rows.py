@@ -229,7 +229,7 @@ def _ask(method: Any, X: Any, n: int) -> Any:
             warnings.simplefilter("ignore")
             answer = np.asarray(method(X))
     except MemoryError:
-        raise MemoryError("The rows do not fit into memory once more.") from None
+        raise MemoryError("There is no memory for another copy of the rows.") from None
     except Exception:
         # privacy: messages of other libraries may quote rows.
         raise InvalidData(_UNSCORED) from None

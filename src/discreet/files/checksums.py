@@ -50,4 +50,4 @@ def parse(text: bytes) -> Any:
 
 
 def _refused(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON.")
+    raise ValueError(f"{name} is not a JSON number.")

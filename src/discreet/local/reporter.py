@@ -108,7 +108,7 @@ class Reporter:
         """Return one answer about a record, and count it.
 
         A record that cannot be read, because a value is missing or it has another length,
-        answers with a fair coin, and nothing tells so. Try :meth:`readable` while you build.
+        answers with a fair coin, and no message says so. Try :meth:`readable` while you build.
 
         Parameters
         ----------

@@ -120,9 +120,7 @@ class Spec:
         except ValueError:
             given = None
         if not isinstance(given, Mapping) or given.get("version") != VERSION:
-            raise InvalidParameter(
-                f"A specification is read from what to_json returned, of version {VERSION}."
-            )
+            raise InvalidParameter(f"Pass what to_json returned, of version {VERSION}.")
         values: dict[str, Any] = {k: v for k, v in given.items() if k != "version"}
         if set(values) != {f.name for f in fields(cls)}:
             raise InvalidParameter("A specification must have all fields of to_json and no other.")

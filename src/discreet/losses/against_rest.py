@@ -40,7 +40,7 @@ class AgainstRest(Loss):
     def __post_init__(self) -> None:
         integer("n_classes", self.n_classes, minimum=2)
         if self.each.target != "sign" or self.each.inner is not self.each:
-            raise Incompatible(f"{self.each.name} is no loss of two classes without a clip.")
+            raise Incompatible(f"{self.each.name} is not an unclipped loss of two classes.")
 
     @property
     def outputs(self) -> int:

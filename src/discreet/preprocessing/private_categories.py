@@ -30,8 +30,8 @@ class LearnedCategories:
 class PrivateCategories(LearnedCategories, PrivateTransformer):
     __doc__ = f"""Categories of columns with a privacy guarantee, and their indicators.
 
-    A value that many rows hold is kept, one that few rows hold is not: by a coin whose
-    chance depends on the number of rows, and is the largest that (epsilon, delta) allows.
+    A value is kept by a coin whose chance grows with the number of rows that hold it. The
+    chance is the largest that (epsilon, delta) allows, so values of few rows are dropped.
     All other cells become ``other``, which always exists. Columns share the budget.
 
     Parameters

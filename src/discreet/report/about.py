@@ -103,7 +103,7 @@ class About:
         for key in values:
             if key not in names:
                 raise InvalidParameter(
-                    f"About a model there is no key {str(key)[:80]!r}. Use some of "
+                    f"A description of a model has no key {str(key)[:80]!r}. Use some of "
                     f"{', '.join(names)}.{suggestion(str(key), names)}"
                 )
         return cls(**values)

@@ -81,7 +81,13 @@ svg .span { stroke: var(--first); stroke-width: 2; }
 svg .dot { fill: var(--first); stroke: var(--page); stroke-width: 1; }
 svg .name { fill: var(--first); font-weight: 600; }
 svg .rest { fill: var(--rest); } svg .s0 { fill: var(--first); } svg .s1 { fill: var(--second); }
-.wide { overflow-x: auto; margin: 0 0 .8rem; }
+.wide { overflow-x: auto; margin: 0 0 .8rem;
+  /* A shade at an edge tells that the table goes on there; it is covered at its ends. */
+  background: linear-gradient(to right, var(--page) 1rem, transparent) local 0 0 / 2.5rem 100%,
+    linear-gradient(to left, var(--page) 1rem, transparent) local 100% 0 / 2.5rem 100%,
+    linear-gradient(to right, var(--rest), transparent) 0 0 / 1rem 100%,
+    linear-gradient(to left, var(--rest), transparent) 100% 0 / 1rem 100%;
+  background-repeat: no-repeat; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; }
 th, td { padding: .42rem 1rem .42rem 0; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
@@ -108,7 +114,7 @@ footer p { padding-top: 1rem; border-top: 1px solid var(--line); max-width: none
   body { font-size: 10pt; } body > * { max-width: none; padding: 0; }
   header { padding-top: 0; } nav, .skip { display: none; }
   h1, h2, h3 { break-after: avoid; } figure, tr, .tiles, .warning { break-inside: avoid; }
-  .wide { overflow: visible; } th, td { overflow-wrap: anywhere; }
+  .wide { overflow: visible; background: none; } td { overflow-wrap: anywhere; }
   tr:has(.state) td:first-child { overflow-wrap: normal; }
   svg.chart { max-width: 11cm; } a { color: inherit; }
   svg .rest, svg .s0, svg .s1, .tiles div { -webkit-print-color-adjust: exact;

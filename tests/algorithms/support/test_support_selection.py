@@ -25,7 +25,7 @@ from discreet.accounting.pld import pld_delta
 from discreet.algorithms import SupportSelection
 from discreet.algorithms.support.restriction import Columns, restricted
 from discreet.algorithms.support.scored import Exponential, Forward
-from discreet.algorithms.support.scores import GAP, Scores
+from discreet.algorithms.support.scores import GAP, Scores, score_range
 from discreet.algorithms.support.support_selection import recovery_probability
 from discreet.algorithms.support.votes import Stability, Votes, block_vote, blocks_of
 from discreet.bounds import Bounds
@@ -132,6 +132,16 @@ def test_no_edit_moves_scores_beyond_the_range(neighbours: str) -> None:
     assert 0.1 * limit < worst <= limit
     # Erratum: KST use twice the needed scale under add-remove, and alpha = 4 s^2 for 2 s^2.
     assert chosen.scale == pytest.approx(limit / chosen._eta[0], rel=1e-3)
+
+
+def test_the_rounding_of_four_scores_is_paid_for() -> None:
+    """Sums of n losses, in any order, err by n roundings of all of them."""
+
+    class Many:
+        most_rows = 2**22
+
+    n = Many.most_rows
+    assert score_range(1.0, 1.0, Many()) >= 1.0 + 2.0 * GAP + 4.0 * n * (n * 2.0**-53)
 
 
 @pytest.mark.parametrize("budget", [Budget(2.0), TWICE])

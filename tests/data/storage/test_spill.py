@@ -44,7 +44,10 @@ def test_a_limit_holds_inside_its_block_only(tmp_path: object) -> None:
     with memory_limit("20MB", str(tmp_path)):
         assert spill.memory() == Memory(20_000_000, str(tmp_path))
     assert spill.memory() == before
-    with pytest.raises(InvalidParameter, match="no folder"), memory_limit("1GB", "/no/such/folder"):
+    with (
+        pytest.raises(InvalidParameter, match="not a folder"),
+        memory_limit("1GB", "/no/such/folder"),
+    ):
         pass
 
 

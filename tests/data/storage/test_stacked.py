@@ -75,7 +75,7 @@ def test_too_little_memory_tells_no_size(monkeypatch):
 
     monkeypatch.setattr("discreet.data.bounding.Stacked", full)
     model = PrivateLogisticRegression(bounds=Bounds(row_norm=1.0, classes=(0, 1)))
-    with pytest.raises(MemoryError, match="memory once more") as caught:
+    with pytest.raises(MemoryError, match="another copy of the rows") as caught:
         model.fit(sp.csr_array(np.eye(4)), [0, 1, 0, 1])
     assert "4242" not in "".join(traceback.format_exception(caught.value))
     assert not hasattr(model, "classes_")

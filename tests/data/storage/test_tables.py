@@ -58,7 +58,7 @@ def test_an_arrow_stream_is_read_anew_by_a_function_and_refused_as_itself() -> N
     assert values(tables) == values(tables) == [1, 2, 3, 4]
     with pytest.raises(InvalidData, match="read once"):
         tables_of(TABLE.to_reader())
-    with pytest.raises(InvalidData, match="no Arrow stream"):
+    with pytest.raises(InvalidData, match="not return an Arrow stream"):
         tables_of(lambda: [1, 2])
 
 

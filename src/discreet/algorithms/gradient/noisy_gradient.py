@@ -370,8 +370,9 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
         work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
-        loss, shifting = self.problem.loss, self.shifting
-        with sums_over(self.problem, rows, loss, shifting=shifting, work=work) as sums:
+        # privacy: as above; the proof for the last iterate is for the sums themselves.
+        again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
+        with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:
             weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)

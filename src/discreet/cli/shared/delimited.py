@@ -104,7 +104,7 @@ def delimited_tables(
     except (OSError, EOFError, zlib.error) as error:
         if getattr(error, "errno", None) is not None:
             raise
-        raise InvalidData(f"{path} is packed, and damaged. Pack it again.") from None
+        raise InvalidData(f"{path} is compressed, and damaged. Compress it again.") from None
 
 
 def delimited_names(raw: Any, path: Path, form: Format) -> list[str]:

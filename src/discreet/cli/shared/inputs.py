@@ -24,7 +24,7 @@ _PARQUET, _ARROW = b"PAR1", b"ARROW1"
 
 INPUTS_HELP = """\
 files of rows are text with a delimiter, Parquet or Arrow (these two need
-discreet[parquet]), packed by gzip or zstandard or not; - is standard input. The
+discreet[parquet]), compressed by gzip or zstandard or not; - is standard input. The
 delimiter is found from the first line and the names that the schema declares.
 Parquet and Arrow files that do not fit into memory are read part by part.
 """
@@ -220,6 +220,6 @@ def _zstandard(file: BinaryIO) -> Any:
         return zstandard.ZstdDecompressor().stream_reader(file)
     except ImportError:
         raise DiscreetError(
-            "Files packed by zstandard need the package zstandard, or Python 3.14. Install it "
+            "Files compressed by zstandard need the package zstandard, or Python 3.14. Install it "
             "with: pip install 'zstandard>=0.22'. Or unpack the file first."
         ) from None

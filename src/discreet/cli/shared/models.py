@@ -150,7 +150,7 @@ def _part(name: str, arguments: str) -> Any:
     kind = part_of_a_file(name)
     if kind is None:
         raise InvalidParameter(
-            f"{name!r} is no part of this library, nor of an installed package that extends it."
+            f"{name!r} is not a part of this library, nor of a package that extends it."
         )
     pairs = [p.partition("=") for p in arguments.split(",") if p.strip()]
     try:

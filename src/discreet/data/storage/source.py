@@ -50,7 +50,7 @@ class ArraySource:
     """Rows of arrays in memory, dense or sparse, used without a copy.
 
     A row that is not finite, or whose label is not among the declared classes,
-    becomes a blank row that counts for nothing, and nothing tells so: an error
+    becomes a blank row that counts for nothing, and no message says so: an error
     would be an answer about the data. Estimators refuse such rows before.
 
     Parameters

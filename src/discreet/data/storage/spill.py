@@ -83,7 +83,7 @@ def memory_limit(limit: int | str, folder: str | Path | None = None) -> Iterator
     ...     _ = model.fit(X, X.ravel())
     """
     if folder is not None and not Path(folder).is_dir():
-        raise InvalidParameter(f"{folder} is no folder. Make it first.", parameter="folder")
+        raise InvalidParameter(f"{folder} is not a folder. Make it first.", parameter="folder")
     token = limit_given.set(Memory(size_of(limit), None if folder is None else str(folder)))
     try:
         yield
@@ -104,7 +104,7 @@ def size_of(limit: int | str) -> int:
         size = -1.0
     if not _LEAST <= size < 2.0**62:
         raise InvalidParameter(
-            "A limit of memory is a number of bytes or text such as '2GB', and at least 16 MiB.",
+            "memory must be a number of bytes or text such as '2GB', and at least 16 MiB.",
             parameter="memory",
         )
     return int(size)

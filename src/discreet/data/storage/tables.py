@@ -182,7 +182,7 @@ def _of_stream(opened: Callable[[], Any]) -> Tables:
     schema = getattr(reader, "schema", None)
     if schema is None:
         raise InvalidData(
-            "X is a function, and what it returns is no Arrow stream. Return a RecordBatchReader."
+            "X is a function that does not return an Arrow stream. Return a RecordBatchReader."
         )
     types = {field.name: str(field.type) for field in schema}
     return Tables(_quiet(read), types, lambda: sum(batch.num_rows for batch in opened()))

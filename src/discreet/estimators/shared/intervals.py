@@ -33,8 +33,8 @@ INFERENCE = """
     inference
         ``"table"`` for intervals of what the same table gives without noise,
         ``"population"`` for intervals that count sampling too, ``"robust"`` for
-        such that hold whatever law the labels follow, None for none.
-        ``algorithm="auto"`` then takes one that intervals are known for.
+        intervals that hold for any law of the labels, None for none. With intervals
+        ``algorithm="auto"`` takes an algorithm that they are known for.
     inference_share
         Share of the budget for what intervals need besides the fit; noisy second
         moments need none."""

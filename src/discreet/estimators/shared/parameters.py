@@ -43,9 +43,9 @@ TABLES = """
         Share of the budget for ranges and categories that schema or bounds leave as
         ``"private"``. They are learned first, within the one guarantee.
     missing
-        Rows with a missing value (NaN), where there is no schema: ``"refuse"``, or
-        ``"blank"``, which lets a row count for nothing in a fit, and puts a missing
-        value at the middle of its range in a prediction."""
+        What to do with missing values (NaN) where there is no schema. ``"refuse"`` raises
+        an error. ``"blank"`` lets such a row count for nothing in a fit; a prediction puts
+        the value at the middle of its range. Infinite values are refused either way."""
 
 RANDOM = """
     random_state
@@ -55,8 +55,8 @@ RANDOM = """
 LEDGER = """
     ledger
         A :class:`~discreet.Ledger` that this fit is charged to before anything is
-        computed from rows. It refuses what does not fit, and seeded fits. None
-        counts nothing."""
+        computed from rows. It refuses fits beyond its cap, and seeded fits. None
+        charges nothing."""
 
 COMMON = f"""
     Parameters
@@ -73,29 +73,29 @@ COMMON = f"""
         Declared size of the data; used under ``add-remove`` only, and under
         ``replace-one`` with groups.
     rows_per_group
-        What is protected: None for one row; a number for all rows of one group, such as
-        a person, which then counts as at most so many rows. ``fit`` takes ``groups``.
+        What is protected. None protects one row. A number protects all rows of one group,
+        such as a person; a group then counts as at most so many rows, and ``fit`` takes
+        ``groups``.
     group_rule
-        What becomes of a group's further rows: ``"weight"`` lets all of them count less,
-        ``"sample"`` draws as many as may count, and ``"clip"`` clips the summed gradient of
-        the group, by noisy gradients only.{RANDOM}{LEDGER}"""
+        What happens to a group with more rows: ``"weight"`` lets all of them count less,
+        ``"sample"`` draws those that count, and ``"clip"`` clips the summed gradient of
+        the group (noisy gradients only).{RANDOM}{LEDGER}"""
 
 ALGORITHM = """
     algorithm
-        Name of an algorithm, an instance of one, or ``"auto"``, which decides by
-        public facts: one that usually does best at such sizes, even if no bound
-        on its error is known, or else the one with the smallest bound. ``print`` of
-        ``plan`` says why.
+        Name or instance of an algorithm. ``"auto"`` decides from public facts: it takes the
+        one that usually does best at such sizes, even if no bound on its error is known,
+        or else the one with the smallest bound. Print ``plan`` to see why.
     settings
-        Parameters of an algorithm given by name, such as ``{"steps": 100}``. What a fit
-        leaves in ``algorithm_`` and ``settings_`` repeats it if both are passed."""
+        Parameters of an algorithm given by name, such as ``{"steps": 100}``. Pass
+        ``algorithm_`` and ``settings_`` of a fit to repeat it."""
 
 CLASS_WEIGHT = """
     class_weight
-        Weight of every class, as ``{"no": 1, "yes": 8}``: declared, never counted from
-        rows. Weights are divided by the largest, so noise stays as it is, penalties
-        weigh against a sum that counts the other classes less, and probabilities are
-        those of rows that are weighted so. None weighs all alike."""
+        Weight of every class, such as ``{"no": 1, "yes": 8}``. You declare it; it is never
+        computed from rows. Weights are divided by the largest, so the noise does not
+        change; penalties count for more against the lighter classes, and probabilities
+        are those of the weighted rows. None weighs all classes alike."""
 
 GUESS = """
     norm_guess
@@ -121,7 +121,7 @@ FITTED = """
     guarantee_
         The privacy guarantee of the release; ``print`` says it in words.
     algorithm_, settings_, bounds_
-        The algorithm that was taken, its parameters, and the bounds that rows are clipped to.
+        The algorithm of the fit, its parameters, and the bounds that rows are clipped to.
         ``calibrated_clip`` among them is the clip of the calibrated logistic loss, if that
         was fitted in place of the logistic one.
     n_rows_

@@ -93,7 +93,7 @@ def all_or_nothing(fit: Fit) -> Fit:
         except MemoryError:
             self._forget()
             # privacy: numpy tells the shape it wanted: rows, which may be secret, or values.
-            raise MemoryError("The rows do not fit into memory once more.") from None
+            raise MemoryError("There is no memory for another copy of the rows.") from None
         except BaseException:
             self._forget()
             raise
@@ -199,7 +199,7 @@ class Portable(Seedless):
             )
         try:
             if not checksum_holds(content):
-                raise InvalidData("The checksum is that of other values.")
+                raise InvalidData("The checksum does not match the values.")
             kind = MODELS.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
                 return kind._restored(content)
