@@ -177,9 +177,7 @@ def best_blt(horizon: int, buffers: int = 5) -> BLT:
     # coefficients falling like 1/sqrt(k) ask for.
     gaps = np.geomspace(0.6, min(0.5, 1.0 / horizon), d)
     start = np.concatenate([np.log(gaps), np.log(0.5 * np.sqrt(gaps) / math.sqrt(d))])
-    found = minimize(
-        _sloped(cost), start, method="L-BFGS-B", jac=True, options={"maxiter": 500}
-    ).x
+    found = minimize(_sloped(cost), start, method="L-BFGS-B", jac=True, options={"maxiter": 500}).x
     u, w = parts(found)
     w = w * min(1.0, (1.0 - 2.0**-40) / float(w.sum()))
     return BLT(horizon, tuple(u.tolist()), tuple(w.tolist()))
