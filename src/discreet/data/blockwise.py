@@ -88,7 +88,7 @@ class Blockwise:
         """
         read, margins, add = self._ways(w, index)
         w, y, high = self._inner * w, self._rows.y, self._cap
-        slope_of, clip, weight = self._slope, _cut if w.ndim == 1 else _shorten, self._weight
+        slope_of, clip, weight = self._slope, cut_slopes if w.ndim == 1 else _shorten, self._weight
         total, short, size = np.zeros(w.shape), 0, block.stop - block.start
         # Equal parts, because a short one takes as many calls as a long one.
         step = -(-size // -(-size // self._most))
@@ -120,7 +120,7 @@ class Blockwise:
         if self._weight is not None:
             slope = (self._weight[index] * slope.T).T
         # privacy: a power of two, so the real cap is kept to the last bit.
-        clip = _cut if w.ndim == 1 else _shorten
+        clip = cut_slopes if w.ndim == 1 else _shorten
         return X, self._outer * clip(slope, self._cap[index] / self._outer)
 
     def _ways(
@@ -178,8 +178,12 @@ class Blockwise:
         return rooms[wide][:n_rows]
 
 
-def _cut(slope: Array, high: Array) -> Array:
-    """Cut slopes that are numbers, in place."""
+def cut_slopes(slope: Array, high: Array) -> Array:
+    """Cut slopes that are numbers, in place.
+
+    >>> cut_slopes(np.array([-3.0, 0.5, np.nan]), np.ones(3))
+    array([-1. ,  0.5,  1. ])
+    """
     # privacy: a slope that is not a number ends at the cap too.
     np.fmin(slope, high, out=slope)
     np.fmax(slope, -high, out=slope)

@@ -37,6 +37,7 @@ import numpy as np
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
+from discreet.data.active_rows import ActiveRows, Reach, active_rows
 from discreet.data.blocks import Total, cores, cut, gamma, one_blas_thread, slices, summed
 from discreet.data.blockwise import BLOCK_ROWS, LEAST_CAP, Blockwise, Index
 from discreet.data.compiled import Kernel, kernel_for
@@ -155,6 +156,9 @@ class ClippedSums:
         Public number of values that all sums together will read: a kernel is
         compiled at once if that pays, or never. By default values are counted,
         unless ``shifting``, when their number is secret and numpy does it all.
+    reach
+        Public bounds on a row, with which sums at weights that move little may
+        compute few rows anew (:mod:`discreet.data.active_rows`).
 
     Examples
     --------
@@ -166,9 +170,16 @@ class ClippedSums:
     """
 
     _near: ClassVar[bool] = True  # the rows are in this process
+    _active: ActiveRows | None = None
 
     def __init__(
-        self, rows: Rows, loss: Loss, *, shifting: bool = False, work: float | None = None
+        self,
+        rows: Rows,
+        loss: Loss,
+        *,
+        shifting: bool = False,
+        work: float | None = None,
+        reach: Reach | None = None,
     ) -> None:
         self.rows = rows
         self.loss = loss
@@ -199,6 +210,8 @@ class ClippedSums:
         self._weight = None if plain else rows.weight
         self._clip = math.nan
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
+        if reach is not None and not shifting and self._near:
+            self._active = active_rows(rows, loss, reach, self._weight)
         self._kernel: Kernel | None = None
         # privacy: kernels differ in rounding, so which one is used must not depend on secrets.
         patience = patience_of(rows.dimension)
@@ -236,6 +249,12 @@ class ClippedSums:
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
         positive("clip", clip)
         n_rows = self.rows.n_rows if index is None else len(index)
+        if self._active is not None and index is None and not count:
+            if clip != self._clip:
+                self._limit(clip)
+            total = self._active(w)
+            if total is not None:
+                return total, 0
         self._patience -= n_rows * self.rows.dimension
         if self._patience < 0:
             self._compile()
@@ -312,6 +331,8 @@ class ClippedSums:
             cap[cap < LEAST_CAP] = 0.0
         self._clip = clip
         self._blockwise.limit(self._cap)
+        if self._active is not None:
+            self._active.limit(self._cap, clip)
 
     def _parts(self) -> Iterator[slice]:
         """Yield long pieces of the numbers of rows; of spilled ones few are in memory."""

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
 from discreet.data import Rows, gamma
+from discreet.data.active_rows import Reach
 from discreet.data.blocks import Total, slices
 from discreet.data.blockwise import LEAST_CAP, Index, cache_rows
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
@@ -47,9 +48,17 @@ def rounding_of(clip: float, problem: Problem, *, n_rows: int, shifting: bool) -
 
 
 def sums_over(
-    problem: Problem, rows: Rows, loss: Loss, *, shifting: bool, work: float
+    problem: Problem,
+    rows: Rows,
+    loss: Loss,
+    *,
+    shifting: bool,
+    work: float,
+    again: bool = False,
 ) -> ClippedSums:
     """Return the clipped sums over rows, or over groups where these are clipped.
+
+    With ``again`` sums are at weights that move little, so that few rows need be computed anew.
 
     >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Squared
@@ -61,7 +70,10 @@ def sums_over(
     """
     if problem.clips_groups:
         return GroupSums(rows, loss, problem.per_unit)
-    return sums_of(rows, loss, shifting=shifting, work=work)
+    reach = None
+    if again and problem.grouping is None:
+        reach = Reach(problem.row_norm, problem.bounding.label_bound, problem.bounds.weight)
+    return sums_of(rows, loss, shifting=shifting, work=work, reach=reach)
 
 
 class GroupSums(ClippedSums):

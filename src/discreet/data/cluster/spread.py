@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.bounds import Array
+from discreet.data.active_rows import Reach
 from discreet.data.blocks import Total, block_rows, shard_rows
 from discreet.data.blockwise import Index
 from discreet.data.clipped_sums import PATIENCE, ClippedSums, parted, patience_of
@@ -170,7 +171,12 @@ class SpreadSums(ClippedSums):
 
 
 def sums_of(
-    rows: Rows, loss: Loss, *, shifting: bool = False, work: float | None = None
+    rows: Rows,
+    loss: Loss,
+    *,
+    shifting: bool = False,
+    work: float | None = None,
+    reach: Reach | None = None,
 ) -> ClippedSums:
     """Return the clipped sums over rows, wherever they are.
 
@@ -178,8 +184,9 @@ def sums_of(
     >>> type(sums_of(Rows(np.eye(2), np.ones(2)), Squared())).__name__
     'ClippedSums'
     """
-    kind = SpreadSums if isinstance(rows, Spread) else ClippedSums
-    return kind(rows, loss, shifting=shifting, work=work)  # type: ignore[arg-type]
+    if isinstance(rows, Spread):
+        return SpreadSums(rows, loss, shifting=shifting, work=work)
+    return ClippedSums(rows, loss, shifting=shifting, work=work, reach=reach)
 
 
 def spread_rows(

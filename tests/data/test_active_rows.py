@@ -1,0 +1,173 @@
+"""Sums that compute few rows anew: against fractions, at joints, and between neighbours."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet import Bounds, Budget
+from discreet.algorithms import NoisyGradient
+from discreet.data import ArraySource, Rows
+from discreet.data import clipped_sums as module
+from discreet.data.active_rows import ActiveRows, Reach, active_rows
+from discreet.data.blocks import gamma
+from discreet.data.blockwise import BLOCK_ROWS
+from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.losses import Absolute, Clipped, Hinge, Logistic, Loss, Quantile, Squared
+from discreet.noise import Seeded
+from discreet.problem import Problem
+
+LOSSES: list[Loss] = [
+    Hinge(),
+    Absolute(),
+    Quantile(quantile=0.3),
+    Squared(),
+    Clipped(loss=Squared(), clip=0.5),
+    Clipped(loss=Hinge(), clip=0.5),
+]
+IDS = ["hinge", "absolute", "quantile", "squared", "clipped-squared", "clipped-hinge"]
+CLIP = 0.4
+
+
+def made(loss: Loss, n: int, p: int, *, weighted: bool) -> Rows:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, p)) / 2
+    X[2] = 0.0
+    y = rng.choice([-1.0, 1.0], n) if loss.target == "sign" else rng.uniform(-1, 1, n)
+    rows = Rows(X, y, rng.choice([0.0, 0.5, 1.0], n) if weighted else None)
+    rows.y = loss.attach(y, rows.norms)
+    return rows
+
+
+def walk(p: int, steps: int) -> list[np.ndarray]:
+    """Steps that become smaller, with a leap in between."""
+    rng = np.random.default_rng(4)
+    size = np.where(np.arange(steps) < steps // 3, 0.2, 0.01)
+    size[2 * steps // 3] = 1.0
+    return list(np.cumsum(rng.normal(size=(steps, p)) * size[:, None], axis=0))
+
+
+def sums_for(rows: Rows, loss: Loss) -> ClippedSums:
+    """Sums with active rows, whatever the size."""
+    sums = ClippedSums(rows, loss)
+    reach = Reach(rows.longest, 1.0, 1.0)
+    sums._active = ActiveRows(rows, loss, reach, sums._weight)
+    return sums
+
+
+def exactly(rows: Rows, loss: Loss, cap: np.ndarray, w: np.ndarray) -> list[Fraction]:
+    """The real sum, with slopes and caps in fractions."""
+    total = [Fraction(0)] * rows.dimension
+    at = [Fraction(v) for v in w.tolist()]
+    for i in range(rows.n_rows):
+        x = [Fraction(v) for v in rows.X[i].tolist()]
+        z = sum((a * b for a, b in zip(x, at, strict=True)), Fraction(0))
+        label, own = (rows.y[i], None) if rows.y.ndim == 1 else rows.y[i]
+        y = Fraction(float(label))
+        if loss.inner.quadratic:
+            slope = z - y
+        else:
+            corner = loss.inner.corner(np.array([label]))
+            assert corner is not None
+            slope = Fraction(float(corner[1][0] if z < y else corner[2][0]))
+        for most, times in ((own, 1), (cap[i], rows.weight[i])):
+            slope *= Fraction(float(times))
+            if most is not None:
+                slope = max(-Fraction(float(most)), min(Fraction(float(most)), slope))
+        total = [t + slope * v for t, v in zip(total, x, strict=True)]
+    return total
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+def test_sums_are_the_real_ones_within_what_is_accounted_for(loss: Loss, weighted: bool) -> None:
+    rows, few = made(loss, 60, 3, weighted=weighted), 0
+    with sums_for(rows, loss) as sums:
+        for w in walk(3, 90):
+            found = sums.full(w, CLIP)
+            assert sums._active is not None
+            few += len(sums._active._places) < 40
+            real = exactly(rows, loss, sums._cap, w)
+            off = [abs(Fraction(a) - b) for a, b in zip(found.tolist(), real, strict=True)]
+            assert float(max(off)) <= CLIP * 60 * gamma(3 + 24 + 32)
+    assert few > 45  # most sums computed some of the rows only
+
+
+def test_a_row_at_a_joint_counts_the_same_wherever_it_stands() -> None:
+    rng = np.random.default_rng(0)
+    for p in range(3, 40):
+        X, w = rng.normal(size=(7, p)) / 2, rng.normal(size=p)
+        # Predictions are at the joint, to the last bits.
+        y, found = np.einsum("ij,j->i", X, w), []
+        for order in (np.arange(7), np.r_[6, 0:6], np.r_[2:7, 0:2]):
+            with sums_for(Rows(X[order], y[order]), Absolute()) as sums:
+                found.append(sums.full(w, CLIP))
+        for other in found[1:]:
+            most = sum_rounding(CLIP, n_rows=7, shifting=True)
+            assert np.abs(found[0] - other).max() <= most
+
+
+@pytest.mark.parametrize("loss", LOSSES[:5], ids=IDS[:5])
+def test_neighbours_are_as_close_as_accounted(loss: Loss) -> None:
+    n, p = BLOCK_ROWS + 100, 32
+    rows = made(loss, n, p, weighted=False)
+    other = Rows(rows.X.copy(), rows.y.copy(), np.ones(n), rows.norms.copy())
+    other.X[n // 2], other.norms[n // 2] = 0.0, 0.0
+    other.weight[n // 2] = 0.0
+    reach = Reach(rows.longest, 1.0, 1.0)
+    most = CLIP + sum_rounding(CLIP, n_rows=n, shifting=False)
+    with (
+        ClippedSums(rows, loss, reach=reach) as one,
+        ClippedSums(other, loss, reach=reach) as two,
+        ClippedSums(rows, loss) as plain,
+    ):
+        assert one._active is not None
+        assert plain._active is None
+        for w in walk(p, 12):
+            found = one.full(w, CLIP)
+            assert np.linalg.norm(found - two.full(w, CLIP)) <= most
+            close = n * CLIP * gamma(n)
+            np.testing.assert_allclose(found, plain.full(w, CLIP), rtol=0, atol=close)
+
+
+def test_second_moments_are_left_where_they_might_round_too_much() -> None:
+    rows = made(Squared(), 100, 3, weighted=False)
+    active = ActiveRows(rows, Squared(), Reach(rows.longest, 1.0, 1.0), None)
+    active.limit(np.full(100, 0.1), CLIP)
+    assert active(np.ones(3)) is not None
+    # privacy: by the public bounds, whatever the rows are.
+    assert active(np.full(3, 1e9)) is None
+    wide = ActiveRows(rows, Squared(), Reach(1e5, 1.0, 1.0), None)
+    wide.limit(np.full(100, 0.1), CLIP)
+    assert wide(np.ones(3)) is None
+
+
+def test_only_public_values_decide_whether_rows_may_be_left_out() -> None:
+    reach = Reach(1.0, 1.0, 1.0)
+    wide = Rows(np.zeros((BLOCK_ROWS, 32)), np.ones(BLOCK_ROWS))
+    assert active_rows(wide, Hinge(), reach, None) is not None
+    assert active_rows(wide, Logistic(), reach, None) is None
+    assert active_rows(wide.take(slice(0, BLOCK_ROWS - 1)), Hinge(), reach, None) is None
+    narrow = Rows(wide.X.astype(np.float32), wide.y)
+    assert active_rows(narrow, Hinge(), reach, None) is None
+    # privacy: positions must be kept.
+    assert ClippedSums(wide, Hinge(), shifting=True, reach=reach)._active is None
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Squared()], ids=["hinge", "squared"])
+def test_a_descent_releases_the_same_with_few_rows(
+    loss: Loss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(BLOCK_ROWS, 32)) / 8
+    y = np.sign(X[:, 0]) if loss.target == "sign" else np.clip(X[:, 0], -1, 1)
+    labels = {"classes": (-1, 1)} if loss.target == "sign" else {"label": (-1.0, 1.0)}
+    bounds = Bounds(row_norm=1.0, **labels)  # type: ignore[arg-type]
+    problem = Problem(loss=loss, bounds=bounds, n_features=32, n_rows=len(X))
+    plan = NoisyGradient(steps=12, clip=1.0).plan(problem, Budget(2.0, 1e-6))
+    found = [plan.run(ArraySource(X, y), Seeded(5)).weights]
+    monkeypatch.setattr(module, "active_rows", lambda *given: None)
+    found.append(plan.run(ArraySource(X, y), Seeded(5)).weights)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
