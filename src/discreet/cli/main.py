@@ -156,7 +156,9 @@ def _option(parameter: str | None, arguments: argparse.Namespace) -> str:
     return f" (--{name.replace('_', '-')})" if hasattr(arguments, name) else ""
 
 
-def _caution(message: Warning | str, category: type[Warning], *place: object) -> None:
+def _caution(
+    message: Warning | str, category: type[Warning], *place: object, **further: object
+) -> None:
     """Say a warning of this library in one line, without the place in the code."""
     # privacy: warnings of other libraries may quote rows
     if category.__module__.startswith("discreet.") or os.environ.get("DISCREET_DEBUG"):
