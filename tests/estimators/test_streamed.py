@@ -168,6 +168,20 @@ def test_missing_numbers_are_refused_or_blank_as_in_memory(tmp_path: Path) -> No
         clone(model).fit(tmp_path / "l.parquet", "level")
 
 
+@pytest.mark.parametrize("name", ["a", "level"])
+def test_infinite_numbers_are_not_missing_ones(name: str, tmp_path: Path) -> None:
+    """Nobody said what they stand for, so they are refused, as in memory."""
+    held = {column: X[:, j] for j, column in enumerate("abc")} | {"level": LEVEL}
+    held[name] = np.where(np.arange(len(X)) == 5, np.inf, held[name])
+    path = tmp_path / "i.parquet"
+    pq.write_table(pa.table(held), path)
+    rows = np.column_stack([held[column] for column in "abc"])
+    said = "X has an infinite value" if name == "a" else "y has a missing or non-finite"
+    for given in ((path, "level"), (rows, held["level"])):
+        with pytest.raises(InvalidData, match=said):
+            PrivateRidge(bounds=LABELS, missing="blank").fit(*given)
+
+
 def test_what_cannot_be_read_is_refused_in_words(tmp_path: Path) -> None:
     folder = stored(tmp_path / "r", 5_000)
     model = PrivateLogisticRegression(bounds=CLASSES, random_state=5)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +16,13 @@ from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS, NoisyGradient, OutputPerturbation, SufficientStatistics
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.losses import Logistic
+from discreet.errors import Incompatible, InvalidParameter, MissingBound
+from discreet.losses import Huber, Logistic, Squared
+from discreet.mechanisms.release_noise import NOISE_KINDS
 from discreet.noise import Seeded
 from discreet.problem import Plan, Problem
 from discreet.regularizers import L1, Regularizer, Ridge, Zero
-from discreet.sets import L1Ball
+from discreet.sets import AllSpace, L1Ball
 from discreet.testing import ALGORITHM_LAWS, check_algorithm
 from discreet.testing.algorithm_laws import Case, Law, cases
 
@@ -33,6 +37,24 @@ def test_algorithms_obey_the_laws(case: Case, law: Law) -> None:
 
 def test_the_table_is_keyed_by_name() -> None:
     assert all(name == kind.name for name, kind in ALGORITHMS.items())
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_nothing_is_claimed_of_a_delta_that_is_not_spent(name: str) -> None:
+    known = signature(ALGORITHMS[name]).parameters
+    kinds = [{}, *({"noise": kind} for kind in NOISE_KINDS if "noise" in known)]
+    planned = 0
+    sets = (L1Ball(radius=1.0), AllSpace())
+    for settings, loss, within in itertools.product(kinds, (Squared(), Huber()), sets):
+        bounds = Bounds(row_norm=1.0, label=(-1, 1))
+        of = Problem(loss=loss, bounds=bounds, n_features=2, n_rows=200, constraint=within)
+        try:
+            claim = ALGORITHMS[name](**settings).plan(of, Budget(1.0, 1e-6)).guarantee
+        except (Incompatible, InvalidParameter, MissingBound):
+            continue
+        planned += 1
+        assert (claim.event.delta(claim.epsilon) > 0) == (claim.delta > 0), settings
+    assert planned
 
 
 def measured(

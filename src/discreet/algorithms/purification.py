@@ -82,6 +82,7 @@ class Purification:
     """
 
     name: ClassVar[str] = "purification"
+    may_claim_less: ClassVar[bool] = True
 
     inner: str = "noisy-gradient"
     share: float = 0.1
@@ -90,6 +91,7 @@ class Purification:
 
     def plan(self, problem: Problem, budget: Budget) -> PurificationPlan:
         """Calibrate a run from public values."""
+        budget = budget.part(budget.epsilon)  # what is released needs no delta
         kind = INNER[one_of("inner", self.inner, INNER)]
         share = between("share", self.share, 0.0, 1.0)
         guess = norm_guess_of(problem, self.norm_guess)

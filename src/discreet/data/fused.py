@@ -72,7 +72,8 @@ class Loop:
         if not given.flags.carray:
             return None
         none = np.empty(0)
-        low, high, centre, half = ranges or (none, none, none, none)
+        # Of one layout, or the loop would be compiled for each.
+        low, high, centre, half = map(np.ascontiguousarray, ranges or (none, none, none, none))
         norms, again = np.empty(len(out)), bool(centre.any())
         plain = run(
             given, out, norms, blank, low, high, centre, half, again, target, tiny, constant

@@ -32,7 +32,13 @@ from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import integer, nonnegative, positive
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
-from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
+from discreet.mechanisms.release_noise import (
+    Kind,
+    ReleaseNoise,
+    default_kind,
+    release_noise,
+    spent_by,
+)
 from discreet.noise import Randomness, permutation
 from discreet.problem import (
     CalibratedPlan,
@@ -112,6 +118,7 @@ class BoltOn:
             raise Incompatible("bolt-on needs batch <= n_rows.")
         guess = norm_guess_of(problem, self.norm_guess)
         kind = default_kind(budget) if self.noise is None else self.noise
+        budget = spent_by(kind, budget)
         step = self._step(problem, budget, guess)
         return BoltOnPlan(problem, budget, self, step, kind)
 

@@ -40,7 +40,13 @@ from discreet.checks import nonnegative, one_of
 from discreet.data import Rows, Source
 from discreet.errors import Incompatible
 from discreet.losses import Squared
-from discreet.mechanisms.release_noise import Kind, ReleaseNoise, default_kind, release_noise
+from discreet.mechanisms.release_noise import (
+    Kind,
+    ReleaseNoise,
+    default_kind,
+    release_noise,
+    spent_by,
+)
 from discreet.noise import Grid, Laplace, Randomness
 from discreet.problem import (
     CalibratedPlan,
@@ -121,7 +127,7 @@ class SufficientStatistics:
             kind = "laplace" if by_entries else default_kind(budget)
         return SufficientStatisticsPlan(
             problem,
-            budget,
+            spent_by(kind, budget),
             replace(SecondMoments.of(problem, row_l1=self.row_l1), label_room=self.label_room),
             max(strength, problem.regularizer.strong_convexity),
             kind,

@@ -79,6 +79,7 @@ class Localization:
     """
 
     name: ClassVar[str] = "localization"
+    may_claim_less: ClassVar[bool] = True
 
     strength: float | None = None
     radius: float | None = None
@@ -87,6 +88,7 @@ class Localization:
 
     def plan(self, problem: Problem, budget: Budget) -> LocalizationPlan:
         """Calibrate a run from public values."""
+        budget = budget.part(budget.epsilon)  # both halves are pure
         check_solvable(problem, self.name, corners=True)
         check_convex(problem, self.trust_loss)
         if problem.dimension > PRACTICAL:

@@ -45,7 +45,7 @@ TABLES = """
     missing
         What to do with missing values (NaN) where there is no schema. ``"refuse"`` raises
         an error. ``"blank"`` lets such a row count for nothing in a fit; a prediction puts
-        the value at the middle of its range."""
+        the value at the middle of its range. Infinite values are refused either way."""
 
 RANDOM = """
     random_state

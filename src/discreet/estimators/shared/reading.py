@@ -35,7 +35,7 @@ MISSING = (
     "{} has a missing or non-finite value (NaN or infinity). Fill it by a fixed rule, not one "
     "learnt from the rows."
 )
-_INFINITE = (
+INFINITE = (
     "X has an infinite value, or one too large for float64. Replace it by a fixed rule, such as an "
     "end of the declared range. NaN may stay: a row that holds one counts for nothing."
 )
@@ -158,7 +158,7 @@ def read_rows(estimator: Any, *rows: Any, **options: Any) -> Any:
     except Exception as error:  # of an object in a cell, whatever its kind
         said = str(error)
         if said.startswith("Input X contains") and options.get("ensure_all_finite") == "allow-nan":
-            raise InvalidData(_INFINITE) from None
+            raise InvalidData(INFINITE) from None
         for start, gist in _GISTS.items():
             if said.startswith(start):
                 raise InvalidData(gist) from None

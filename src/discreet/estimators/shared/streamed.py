@@ -13,7 +13,7 @@ from discreet.data.missing import missing_labels
 from discreet.data.parts_read import StreamSource, column_of, numbers_of
 from discreet.data.storage import RawBlock, Tables, tables_of
 from discreet.errors import InvalidData
-from discreet.estimators.shared.reading import MISSING, UNLIKE
+from discreet.estimators.shared.reading import INFINITE, MISSING, UNLIKE
 from discreet.schema import Schema
 
 Map = Callable[[Any], Any]
@@ -117,12 +117,15 @@ class Reader:
         X = numbers_of(table, self.features, self.dtype)
         y = None if self.target is None else column_of(table, self.target)
         if not self.blank:
-            if not np.isfinite(X).all():
+            if np.isnan(X).any():
                 raise InvalidData(MISSING.format("X"))
             if y is not None and missing_labels(y).any():
                 raise InvalidData(UNLIKE)
-            if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
-                raise InvalidData(MISSING.format("y"))
+        # As in memory: what is infinite is not missing.
+        if np.isinf(X).any():
+            raise InvalidData(INFINITE if self.blank else MISSING.format("X"))
+        if y is not None and y.dtype.kind == "f" and np.isinf(y).any():
+            raise InvalidData(MISSING.format("y"))
         return X, y
 
 
