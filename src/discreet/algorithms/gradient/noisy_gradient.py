@@ -140,6 +140,19 @@ class NoisyGradient:
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
+        setting = self.setting(problem, budget)
+        return NoisyGradientPlan(problem, budget, setting.config, setting.sampler)
+
+    def setting(self, problem: Problem, budget: Budget) -> GradientSetting:
+        """Return what a plan takes from public values before its noise is calibrated.
+
+        >>> from discreet.bounds import Bounds
+        >>> from discreet.losses import Logistic
+        >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+        ...                   n_features=3, n_rows=1000)
+        >>> NoisyGradient().setting(problem, Budget(1.0, 1e-6)).rule.name
+        'heavy-ball'
+        """
         one_of("sampler", self.sampler, ("auto", *SAMPLERS))
         one_of("rule", self.rule, ("auto", *RULES))
         if self.output is not None:
@@ -166,7 +179,7 @@ class NoisyGradient:
                 "Without delta only full-batch steps with a fixed clip are accounted for. Pass "
                 "delta, or leave sampler and adaptive_clip out."
             )
-        return NoisyGradientPlan(problem, budget, self, sampler)
+        return GradientSetting(problem, budget, self, sampler)
 
     def _check_groups(self, problem: Problem) -> None:
         """Refuse what is proved for single rows only."""
@@ -183,16 +196,16 @@ class NoisyGradient:
                 "Poisson batches draw whole groups."
             )
 
-    def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> NoisyGradientPlan:
-        """Calibrate a run that takes all rows or batches, by the work it is."""
+    def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> GradientSetting:
+        """Return the setting of a run that takes all rows or batches, by the work it is."""
         if self.batch is not None or self.cap is not None:
-            return replace(self, sampler="poisson").plan(problem, budget)
-        plan = replace(self, sampler="full").plan(problem, budget)
+            return replace(self, sampler="poisson").setting(problem, budget)
+        full = replace(self, sampler="full").setting(problem, budget)
         if self.steps is not None or self.hidden_state or budget.delta == 0:
-            return plan
-        rate = batch_rate(n_rows * problem.dimension, plan.rule.steps(plan.usual_facts))
-        settings = rows_of_a_step(rate, n_rows)
-        return replace(self, **settings).plan(problem, budget) if "batch" in settings else plan
+            return full
+        rate = batch_rate(n_rows * problem.dimension, full.rule.steps(full.usual_facts))
+        rows = rows_of_a_step(rate, n_rows)
+        return replace(self, **rows).setting(problem, budget) if "batch" in rows else full
 
 
 @dataclass(frozen=True)
