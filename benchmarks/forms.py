@@ -56,7 +56,13 @@ def intercept(kind: str, first: Any, second: Any, epsilon: float, seed: int) -> 
 
 
 def natural(
-    kind: str, train: Data, test: Data, epsilon: float, seed: int, delta: float = DELTA, **norms: Any
+    kind: str,
+    train: Data,
+    test: Data,
+    epsilon: float,
+    seed: int,
+    delta: float = DELTA,
+    **norms: Any,
 ) -> dict[str, float]:
     """Return measures of our default in natural units, with an intercept and declared ranges."""
     relation = "zero-out" if delta else "replace-one"

@@ -7,7 +7,7 @@
 Each problem is fitted in natural units, with an intercept, in two forms: with the range of each
 column (``ranges``), and as a schema has it, where indicators of one category count as one column
 (``table``). Candidates are parts of the longest norm and its root, as a typical norm; ``cut`` is
-the root as a row norm, so that rows are shortened. Artificial laws have no units and are left out.
+the root as a row norm, so that rows are shortened. ``categories in full`` is the rule for schemas. Artificial laws have no units and are left out.
 """
 
 from __future__ import annotations
@@ -25,35 +25,39 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from bank import SETS, half_of, load
 from bank_sets import Data
+from discreet.bounds import typical_norm
 from forms import DELTA, natural
 from problems import data_directory
 from tournament import CORE_ROWS, EPSILONS, summary
 
 RESULTS = Path(__file__).parent / "results" / "typical_norms"
 PARTS = {"longest": 1.0, "0.5": 0.5, "0.25": 0.25}
-BEFORE, RULE = "longest", "root"
+BEFORE, RULE, FULL = "longest", "root", "categories in full"
 KINDS = ("binary", "regression", "classes")
 
 
-def blocks(data: Data) -> int:
-    """Return the number of columns of a table: indicators that exclude each other are one."""
-    count, held = 0, None
+def counts(data: Data) -> tuple[int, int]:
+    """Return how many numbers and categories a table has: its indicators exclude each other."""
+    numbers, categories, held = 0, 0, None
     for j, ends in enumerate(data.ranges):
         column = data.X[:, j]
         if ends != (-1.0, 1.0):
-            count += 1
+            numbers += 1
         elif held is None or (held + column > 1).any():
-            count, held = count + 1, column
+            categories, held = categories + 1, column
         else:
             held = held + column
-    return count
+    return numbers, categories
 
 
-def bounds(name: str, longest: float, form: str) -> dict[str, float]:
+def bounds(name: str, numbers: int, categories: int, form: str) -> dict[str, float]:
     """Return the norms to declare for a candidate."""
+    longest = math.sqrt(numbers + categories)
     if name == "cut":
         return {"row_norm": math.sqrt(longest)}
     typical = PARTS[name] * longest if name in PARTS else math.sqrt(longest)
+    if name == FULL:
+        typical = typical_norm(numbers, categories)
     return {"typical_norm": typical} | ({"row_norm": longest} if form == "table" else {})
 
 
@@ -91,18 +95,18 @@ def run(arguments: argparse.Namespace) -> None:
     names = [*PARTS, RULE, "cut"] if arguments.half == "choosing" else [BEFORE, RULE]
     for problem, kind, train, test in problems(arguments):
         columns, best = train.X.shape[1], optimum(kind, train, test)
-        sizes = {"ranges": columns, "table": blocks(train)}
+        sizes = {"ranges": (columns, 0), "table": counts(train)}
         for form, delta in (("ranges", DELTA), ("ranges", 0.0), ("table", DELTA)):
-            if (form == "table" and sizes[form] == columns) or (kind == "classes" and not delta):
+            if (form == "table" and sum(sizes[form]) == columns) or (kind == "classes" and not delta):
                 continue
-            few = [BEFORE, "0.5", RULE] if form == "table" or not delta else names
+            few = names if form == "ranges" and delta else [BEFORE, "0.5", RULE]
+            few = few if form == "ranges" else [*few, FULL]
             for epsilon in EPSILONS:
                 cell = found.setdefault(f"{problem}.{epsilon:g}.{delta:g}.{form}", {})
-                cell |= {"kind": kind, "columns": sizes[form], "optimum": best}
-                longest = math.sqrt(sizes[form])
+                cell |= {"kind": kind, "columns": sum(sizes[form]), "optimum": best}
                 for name in few:
-                    if name in names and name not in cell:
-                        stated = bounds(name, longest, form)
+                    if name in (*names, FULL) and name not in cell:
+                        stated = bounds(name, *sizes[form], form)
                         cell[name] = summary(
                             [
                                 natural(kind, train, test, epsilon, seed, delta, **stated)
@@ -125,7 +129,7 @@ def table() -> None:
             epsilon, delta, form = key.removeprefix(key.split(".")[0] + ".").rsplit(".", 2)
             groups.setdefault((half, cell["kind"], form, delta, epsilon), []).append(cell)
         for group, cells in sorted(groups.items()):
-            for name in [*PARTS, RULE, "cut"]:
+            for name in [*PARTS, RULE, FULL, "cut"]:
                 if name == BEFORE or any(name not in cell for cell in cells):
                     continue
                 pairs = [(c[name]["held_out"], c[BEFORE]["held_out"]) for c in cells]

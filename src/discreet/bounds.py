@@ -152,7 +152,8 @@ class Bounds:
         Norm that most rows have, after ``features`` has scaled them. Rows stay as they
         are; those that are longer count for less where a default caps gradients, and
         weights are guessed by it. None with ranges alone: the root of the longest norm
-        for logistic regression and least squares. Otherwise ``row_norm``.
+        for logistic regression and least squares, where categories of a schema count in
+        full. Otherwise ``row_norm``.
     features
         Range of every feature in the user's units: one ``(low, high)`` pair
         for all features, or one pair per feature, in their order or by the names
@@ -328,17 +329,17 @@ class Bounds:
         return cls(**value)
 
 
-def typical_norm(longest: float) -> float:
-    """Return the norm of most rows, for rows of at most the longest norm.
+def typical_norm(numbers: int, categories: int = 0) -> float:
+    """Return the norm that rows of so many columns are taken to have.
 
-    Ranges are wide for most rows, and of the indicators of a category one is set. So rows are
-    far shorter than they may be, the more so the more columns there are. Scales that fit
-    the longest of them leave little of the others beside the noise.
+    Ranges are wide for most rows, the more so the more columns there are, so the numbers of a row
+    count as the root of the norm they may have. Of the indicators of a category one is set, so it
+    has norm 1 in any case.
 
-    >>> typical_norm(1.0), round(typical_norm(100**0.5), 2)
-    (1.0, 3.16)
+    >>> typical_norm(1), round(typical_norm(100), 2), round(typical_norm(16, categories=5), 2)
+    (1.0, 3.16, 3.0)
     """
-    return float(longest**TYPICAL)
+    return math.sqrt(categories + numbers**TYPICAL)
 
 
 def unit_roundoff() -> float:

@@ -24,7 +24,7 @@ def encoded(rows):
 
 BOUNDS = Bounds(
     row_norm=3**0.5,
-    typical_norm=3**0.25,
+    typical_norm=(1 + 2**0.5) ** 0.5,
     features=[(20, 80), (0, 60), (-1, 1), (-1, 1)],
     classes=("no", "yes"),
 )
@@ -150,9 +150,7 @@ def test_plan_uses_the_size_of_the_file_not_of_the_rows_in_use(folder, run, rows
     y = [float(r[2]) for r in kept]
     ranges = [(20, 80), *[(-1, 1)] * 4]
     settings = {
-        "bounds": Bounds(
-            row_norm=3**0.5, typical_norm=3**0.25, features=ranges, label=(0, 60)
-        ),
+        "bounds": Bounds(row_norm=3**0.5, features=ranges, label=(0, 60)),
         "neighbours": "add-remove",
         "algorithm": perturbed,
         "random_state": 3,

@@ -47,10 +47,10 @@ def test_an_estimator_that_caps_nothing_has_none() -> None:
     assert typical(PrivateHuberRegressor(bounds=replace(RANGES, typical_norm=1.5))) is None
 
 
-def test_categories_of_a_schema_count_as_one_column() -> None:
+def test_categories_of_a_schema_count_in_full() -> None:
     columns = {"age": Range(0, 100), "job": Categories(["a", "b", "c"]), "cost": Range(0, 9)}
     model = PrivateRidge(schema=Schema(columns), target="cost")
-    assert model.plan(n_rows=5000).problem.bounds.typical_norm == pytest.approx(2**0.25)
+    assert model.plan(n_rows=5000).problem.bounds.typical_norm == pytest.approx(2**0.5)
     stated = Schema(columns, row_norm=1.2)
     assert typical(PrivateRidge(schema=stated, target="cost"), 4) is None
     by_bounds = PrivateRidge(schema=Schema(columns), target="cost", bounds=Bounds(row_norm=1.2))

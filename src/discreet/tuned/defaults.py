@@ -28,7 +28,7 @@ REGIONS = (
 # Natural units: typical_norms.py, on the choosing half of the bank.
 
 TYPICAL = 0.5
-"""Power of the longest norm that most rows have, where ranges alone are declared."""
+"""Power of the longest norm that numbers of most rows have, where ranges alone are declared."""
 
 # Capped gradients of logistic regression: few_rows.py.
 

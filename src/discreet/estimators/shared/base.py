@@ -212,7 +212,7 @@ class PrivateEstimator(Fitted, Grouped):
         if not self._typical:
             return replace(bounds, typical_norm=None)
         if bounds.row_norm is None and bounds.typical_norm is None:
-            return replace(bounds, typical_norm=typical_norm(math.sqrt(n_features)))
+            return replace(bounds, typical_norm=typical_norm(n_features))
         return bounds
 
     def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:
