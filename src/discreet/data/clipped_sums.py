@@ -94,13 +94,13 @@ def patience_of(dimension: int) -> int:
     return min(EAGER, PATIENCE) if dimension >= BROAD else PATIENCE
 
 
-def work_of(values: float, dimension: int, *, batches: bool) -> float:
-    """Return how much work it is to read so many values, of rows so long, in batches or not.
+def work_of(values: float, *, batches: bool) -> float:
+    """Return how much work it is to read so many values; without end if a kernel surely pays.
 
-    >>> work_of(GATHERED, 20, batches=True) == patience_of(20)
-    True
+    >>> work_of(2.0**28, batches=False), work_of(2.0**28, batches=True)
+    (268435456.0, inf)
     """
-    return values * patience_of(dimension) / GATHERED if batches else values
+    return math.inf if batches and values >= GATHERED else values
 
 
 def _kept(size: int) -> int:

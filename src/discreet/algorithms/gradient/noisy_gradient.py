@@ -370,8 +370,9 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         # that for noisy sums, does not allow.
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
-        rate, size = self.sampler.rate, self.problem.dimension
-        work = work_of(self.steps * rate * self.problem.n_rows * size, size, batches=rate < 1.0)
+        rate = self.sampler.rate
+        values = self.steps * rate * self.problem.n_rows * self.problem.dimension
+        work = work_of(values, batches=rate < 1.0)
         # privacy: as above; the proof for the last iterate is for the sums themselves.
         again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
         with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:
