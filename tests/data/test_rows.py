@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -170,15 +171,16 @@ def test_compiled_bounds_that_are_not_enough_give_way_to_closer_ones(monkeypatch
     assert rows.certified_gradient(Logistic(), w, enough=coarse / 2.0)[1] == close
 
 
-def test_certificates_of_separable_rows_do_not_grow_with_the_weights():
+@pytest.mark.parametrize("loss", [Logistic(), Poisson(limit=1.0)], ids=lambda loss: loss.name)
+def test_certificates_of_separable_rows_do_not_grow_with_the_weights(loss):
     """Far from the boundary slopes are flat, so rounding of long weights moves them little."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((5000, 20)) / 5.0
     rows, w = Rows(X, np.sign(X @ np.ones(20))), np.ones(20)
-    short, long = (rows.certified_gradient(Logistic(), size * w)[1] for size in (3.0, 300.0))
+    short, long = (rows.certified_gradient(loss, size * w)[1] for size in (3.0, 300.0))
     assert long <= 3.0 * short
     # By the largest curvature alone it would grow as the weights do.
-    flat = Logistic()
+    flat = replace(loss)
     object.__setattr__(flat, "bend", lambda z, y, slack: None)
     assert rows.certified_gradient(flat, 300.0 * w)[1] > 30.0 * short
 

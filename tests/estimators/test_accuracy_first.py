@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,42 @@ def test_error_rate_with_and_without_validation_rows(
     spent = model.outcome_.eps_model + test if validation is None else max(
         model.outcome_.eps_model, test)  # fmt: skip
     assert model.guarantee_.epsilon == pytest.approx(spent)
+
+
+@pytest.mark.parametrize(
+    ("metric", "method", "error", "settings"),
+    [
+        ("excess-risk", "one-shot", 0.05, {}),
+        ("excess-risk", "doubling", 0.05, {}),
+        ("excess-risk", "noise-reduction", 0.05, {}),
+        ("loss", "auto", 0.6, {}),
+        ("loss", "auto", 0.6, {"validation": 0.2}),
+        ("error-rate", "auto", 0.4, {"validation": 0.2}),
+    ],
+)
+def test_a_secret_number_of_rows_changes_no_plan_and_stands_nowhere(
+    metric: str, method: str, error: float, settings: Any, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """Noise, tests, levels and tolerances are in the plan, which knows the declared size only."""
+    plans, run = [], AccuracyFirst._run
+    monkeypatch.setattr(
+        AccuracyFirst,
+        "_run",
+        lambda self, plan, *rest: plans.append(plan) or run(self, plan, *rest),
+    )
+    inner = clone(LOGISTIC).set_params(neighbours="add-remove", n_rows=1500)
+    asked: Any = {"max_error": error, "metric": metric, "method": method, **settings}
+    for rows in (1, 2, 1613):
+        model = AccuracyFirst(inner, **asked, max_epsilon=8.0, release_last=True, random_state=1)
+        model.fit(X[:rows], CLASS[:rows])
+    assert plans == [plans[0]] * 3
+    assert model.plan_facts_ == model.plan(2, 1500).facts()
+    assert model.outcome_.weights.shape == (3,)
+    model.estimator_.save(tmp_path / "model.json")
+    told = [(tmp_path / "model.json").read_text(), *map(str, (vars(model), vars(model.estimator_)))]
+    # In digits of their own, that is, and not within a longer number.
+    assert not any(re.search(r"(?<![\d.])1613(?!\d)", text) for text in told)
 
 
 def test_auto_takes_what_reserves_least() -> None:

@@ -74,3 +74,12 @@ def test_rates_are_trusted_up_to_the_largest_declared_count() -> None:
     assert plan.problem.loss.limit == pytest.approx(np.log(20))
     with pytest.raises(InvalidParameter, match="limit"):
         PrivatePoissonRegressor(bounds=bounds, limit=-1.0).plan(2, 3000)
+
+
+def test_labels_that_are_no_counts_are_fitted_however_large_the_budget() -> None:
+    """Nothing stops weights then but the ridge: the log-rate is beyond its limit at every row."""
+    rows = np.random.default_rng(0).uniform(-1, 1, (5000, 3))
+    bounds = Bounds(features=(-1, 1), label=(0, 4))
+    for epsilon in (20.0, 100.0):
+        model = PrivatePoissonRegressor(bounds=bounds, epsilon=epsilon, random_state=0)
+        assert np.linalg.norm(model.fit(rows, 4.0 * (rows[:, 0] > 0)).coef_) > 50.0

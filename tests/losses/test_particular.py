@@ -9,6 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from discreet.bounds import unit_roundoff
+from discreet.data.rounding_errors import slope_error
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import (
     Clipped,
@@ -257,6 +259,15 @@ def test_the_bend_of_the_logistic_loss_is_rounded_up() -> None:
         for a, bend in zip(z, Logistic().bend(z, np.ones(300), np.zeros(300)), strict=True):
             small = mpmath.exp(-mpmath.mpf(float(a)))
             assert mpmath.mpf(float(bend)) >= small / (1 + small) ** 2
+
+
+def test_the_bend_of_the_poisson_loss_leaves_room_for_the_rounding_of_exp() -> None:
+    """Beyond its limit the loss does not bend, but its slope is an exp all the same."""
+    loss, z, slack = Poisson(limit=2.0), np.array([-2.5, 2.5, 1e3]), np.full(3, 1e-12)
+    paid = slope_error(loss.bend(z, 0 * z, slack), slack, 0 * z, loss)
+    rate = np.exp(np.clip(z, -2.0, 2.0))
+    assert (paid >= 4.0 * unit_roundoff() * rate).all()
+    assert (paid < 1e-2 * rate * slack).all()
 
 
 def test_labels_count_in_the_slope_of_huber_within_a_reach() -> None:

@@ -62,7 +62,7 @@ MOST_ROWS = 2**30
 """Rows for which rounding is bounded when their number is secret."""
 
 
-SMALL = 2**20
+SMALL = 2**21
 """Products up to which a sum is over before threads have shared it out."""
 
 

@@ -17,7 +17,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
-from discreet.data.blocks import Total, block_rows, cut, fine_rows, in_order, shard_rows, slices
+from discreet.data.blocks import (
+    Total,
+    block_rows,
+    cut,
+    fine_rows,
+    in_order,
+    shard_rows,
+    slices,
+    summed,
+)
 from discreet.data.certified import certified_sums, loop_pays
 from discreet.data.norms import norms_of, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
@@ -376,7 +385,7 @@ class Rows:
                 shares.append(share)
             return total, count, errors, shares
 
-        def one(s: slice) -> tuple[list[Array], float, float]:
+        def one(s: slice) -> tuple[Array, Array, int, float, float]:
             X, weight = self._slice(s), self.weight[s]
             z, y, off = X @ w, self.y[s], margin * self.norms[s]
             slope, bend = loss.slope(z, y), loss.bend(z, y, off)
@@ -385,12 +394,12 @@ class Rows:
             lever = weight * self.norms[s]
             share = float(lever @ size)
             error = float(lever @ slope_error(most, off, size, loss))
-            return self._fine_sums(X, times(weight, slope), fine), error, share
+            parts = np.array(self._fine_sums(X, times(weight, slope), fine))
+            return *summed(parts), len(parts), error, share
 
-        for parts, error, share in in_order(one, cut(shard, self._fine_block(fine))):
-            for part in parts:
-                total.add(part)
-            count += len(parts)
+        for part, lost, number, error, share in in_order(one, cut(shard, self._fine_block(fine))):
+            total.add(part, lost)
+            count += number
             errors.append(error)
             shares.append(share)
         return total, count, errors, shares

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.bounds import Array
+from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
 from discreet.errors import InvalidParameter
 from discreet.losses.base import Loss, Regularity, Target, crossing, scalar_regularity
@@ -68,6 +68,14 @@ class Poisson(Loss):
 
     def curvature(self, z: Array, y: Array) -> Array:
         return np.where(np.abs(z) < self.limit, np.exp(np.clip(z, -self.limit, self.limit)), 0.0)
+
+    def bend(self, z: Array, y: Array, slack: Array) -> Array:
+        # Beyond the limit only the rounding of exp is left, for which certificates take a bend
+        # times the offset below.
+        curved = np.abs(z) < self.limit * (1.0 + 2.0**-50) + 1.01 * slack
+        rounding = 2.0 * unit_roundoff() * self.offset()
+        rate = np.exp(np.clip(z + 1.01 * slack, -self.limit, self.limit))
+        return np.where(curved, rate, rate * rounding / (slack + rounding))
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
         top = min(self.limit, reach)
