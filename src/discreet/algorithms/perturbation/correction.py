@@ -4,9 +4,9 @@ The certificate of objective perturbation covers the rounding errors of all rows
 grow with their number, and noise on the weights has to hide them. From some millions of
 rows on this noise is larger than the one that protects a row. A noisy sum has no such
 problem: the rows that two neighbours share round alike, so its noise stays the same
-however many rows there are. So a small part of the budget buys weights by objective
-perturbation, and the rest a noisy Hessian and two noisy gradients, each at the best
-weights so far::
+however many rows there are. So objective perturbation finds weights with a small
+part of the budget, and the rest goes to a noisy Hessian and two noisy gradients, each at
+the best weights so far::
 
     minimise  <G, w - v> + (w - v)'H(w - v)/2 + reg(w)   over the set
 
