@@ -36,6 +36,7 @@ from discreet.algorithms.gradient.step_rules import Facts, batch_rate
 from discreet.bounds import Array
 from discreet.checks import one_of
 from discreet.data import Source
+from discreet.data.clipped_sums import work_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -369,7 +370,9 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         # that for noisy sums, does not allow.
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
-        work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
+        rate = self.sampler.rate
+        values = self.steps * rate * self.problem.n_rows * self.problem.dimension
+        work = work_of(values, batches=rate < 1.0)
         # privacy: as above; the proof for the last iterate is for the sums themselves.
         again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
         with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:
