@@ -80,7 +80,7 @@ class NoisyGradient:
     momentum
         Below 1; gradients are taken at a moving average of the iterates that
         keeps this part of itself. Without constraint and penalty that is the
-        heavy ball. By default the rule's, which is 0 but for ``"heavy-ball"`` and
+        heavy ball. By default the rule's, which is 0 except for ``"heavy-ball"`` and
         ``"typical"``. No bound on the excess is known with another one.
     clip
         Bound on the norm of one row's gradient. By default the Lipschitz
@@ -101,14 +101,14 @@ class NoisyGradient:
         added.
     norm_guess
         Public guess of the norm of good weights, for the default steps and the
-        printed bound: steps go no further, and further than usual if it is above the usual
-        one. Privacy does not depend on it.
+        printed bound: steps stay within it, and go further than usual if it is above the
+        usual one. Privacy does not depend on it.
     line_search
         Further noisy sums that fit the length of the weights along their
         direction (:mod:`discreet.algorithms.gradient.line_search`), for logistic losses. Each
         costs as much as a step.
     conservative
-        Whether the line search changes the length only where it speaks clearly against it.
+        Whether the line search changes the length only where that is clearly better.
 
     Examples
     --------
