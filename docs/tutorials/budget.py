@@ -8,7 +8,7 @@
 # %%
 import pandas as pd
 
-from data import path
+from data import path  # data.py: where the public files are, see below
 from discreet import Categories, Ledger, PrivateLogisticRegression, Range, Schema, evaluate
 
 columns = (

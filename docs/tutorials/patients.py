@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from data import path
+from data import path  # data.py: where the public files are, see below
 from discreet import Categories, Ordinal, Person, PrivateLogisticRegression, Range, Schema
 
 archive = zipfile.ZipFile(path("diabetes130/dataset_diabetes.zip"))

@@ -9,7 +9,7 @@ import bz2
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from data import path
+from data import path  # data.py: where the public files are, see below
 from discreet import Bounds, PrivateLogisticRegression, evaluate
 
 with bz2.open(path("w8a/w8a.bz2")) as file:

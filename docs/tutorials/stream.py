@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from data import path
+from data import path  # data.py: where the public files are, see below
 from discreet import Bounds, PrivateStreamClassifier
 
 table = pd.read_csv(path("electricity/elec.csv.gz"))

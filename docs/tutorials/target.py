@@ -9,7 +9,7 @@
 import numpy as np
 import pandas as pd
 
-from data import path
+from data import path  # data.py: where the public files are, see below
 from discreet import AccuracyFirst, Bounds, PrivateRidge
 
 columns = "longitude latitude age rooms bedrooms population households income value".split()

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from data import path
+from data import path  # data.py: where the public files are, see below
 from discreet import Bounds, PrivateLogisticRegression, PrivateSparseLogisticRegression
 
 file = path("imdb/imdb_train_counts.npz")

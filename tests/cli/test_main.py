@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
 
 import pytest
 
+from discreet import UndeclaredBounds
 from discreet.cli import accuracy_first, card, demo, fit, ledger, listing, plan, predict, schema
 from discreet.cli.main import main
 from discreet.cli.shared.parser import Parser
@@ -129,3 +131,15 @@ def test_package_runs_as_a_module():
         [sys.executable, "-m", "discreet", "--version"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, f"discreet {version('discreet')}\n")
+
+
+def test_warnings_are_one_line_without_a_path(monkeypatch, capsys):
+    """Those of other libraries are not said at all: they may quote rows."""
+
+    def warned(args):
+        warnings.warn("bounds does not declare label", UndeclaredBounds, stacklevel=1)
+        warnings.warn("row 17 holds 42", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(listing, "run", warned)
+    assert main(["models"]) == 0
+    assert capsys.readouterr().err == "caution: bounds does not declare label\n"

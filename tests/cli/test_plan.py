@@ -20,6 +20,12 @@ def test_every_model_can_be_priced(run, model):
     assert re.search("epsilon = 1, delta = (1e-06|0) per row", out)
 
 
+@pytest.mark.parametrize("verb", ["plan", "audit"])
+def test_models_without_a_plan_are_named_as_such(run, verb):
+    code, _, err = run(f"{verb} --rows 20 --features 1 --epsilon 1 --row-norm 1 --model median")
+    assert (code, "--model median has no plan" in err) == (1, True)
+
+
 @pytest.mark.parametrize(("target", "model"), [("rich", "ridge"), ("age", "logistic")])
 def test_a_model_that_no_fit_would_take_is_refused(run, folder, target, model):
     fit = f"fit data.csv --epsilon 1 --schema schema.toml --out model.json --target {target}"

@@ -16,6 +16,7 @@ def test_the_winner_is_written_with_the_guarantee_of_the_search(folder, run):
     assert "epsilon = 3" in out
     assert "Tuning pays only if" in err
     assert err.index("Tuning pays") < err.index("searching")
+    assert "\\n" not in err
     model = load("model.json")
     assert model.guarantee_.epsilon == 3.0
     assert model.guarantee_.theorem.startswith("tuning/")

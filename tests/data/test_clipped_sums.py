@@ -204,12 +204,12 @@ def test_other_blocks_are_bit_for_bit_the_same(p: int) -> None:
 def test_a_block_is_summed_whole_whatever_goes_through_the_products(size: int, kind: str) -> None:
     """Rows are ones and twos in a fixed order, so that one left out or taken twice shows."""
     rng = np.random.default_rng(size)
-    X = rng.integers(1, 3, size=(size, 40)).astype("float32" if kind == "float32" else float)
+    X = rng.integers(1, 3, size=(size, 60)).astype("float32" if kind == "float32" else float)
     stored = sp.csr_array(X) if kind == "csr" else X
-    assert size < 5000 or cache_rows(40) < size
+    assert size < 5000 or cache_rows(60) < size
     for index in (None, rng.permutation(size)):
         sums = ClippedSums(Rows(stored, np.ones(size)), Absolute())
-        total, short = sums._sum(index, np.full(40, -1.0), 1e6, count=True)
+        total, short = sums._sum(index, np.full(60, -1.0), 1e6, count=True)
         np.testing.assert_array_equal(total, -X.sum(axis=0, dtype=float))
         assert short == size
 

@@ -96,15 +96,15 @@ def through_common(
     array([0.])
     """
     low, high = np.minimum(start, epsilons), epsilons
-    best = np.ones_like(epsilons)
+    best, every = np.ones_like(epsilons), np.indices(epsilons.shape)
     for _ in range(4):
         width = high - low
         first = np.minimum(low[..., None] + width[..., None] * _GRID, _LARGEST)
         rest = np.maximum(epsilons[..., None] - first, 0.0)
         values = appear(first) + np.exp(first) * vanish(rest)
-        at = np.argmin(values, axis=-1)[..., None]
-        best = np.minimum(best, np.take_along_axis(values, at, axis=-1)[..., 0])
-        centre = np.take_along_axis(first, at, axis=-1)[..., 0]
+        at = values.argmin(axis=-1)
+        best = np.minimum(best, values.min(axis=-1))
+        centre = first[*every, at]
         low, high = np.maximum(low, centre - width / 16), np.minimum(high, centre + width / 16)
     return best
 

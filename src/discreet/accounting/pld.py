@@ -41,9 +41,14 @@ def convex_hull(positions: Array, values: Array) -> Array:
     >>> convex_hull(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.9, 0.0]))
     array([1. , 0.5, 0. ])
     """
-    keep: list[int] = []
+    across, up = np.diff(positions), np.diff(values)
+    bent = np.flatnonzero(~(up[:-1] * across[1:] < up[1:] * across[:-1]))
+    if not len(bent):
+        return values + 0.0
+    # All points before the first that is too high are kept, unless later ones say otherwise.
+    keep = list(range(int(bent[0]) + 2))
     x, y = positions.tolist(), values.tolist()
-    for k in range(len(x)):
+    for k in range(len(keep), len(x)):
         while len(keep) > 1:
             i, j = keep[-2], keep[-1]
             if (y[j] - y[i]) * (x[k] - x[j]) < (y[k] - y[j]) * (x[j] - x[i]):

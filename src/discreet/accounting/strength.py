@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from discreet.accounting.gamma import gamma_epsilon, gamma_floor, gamma_scale, kst12_floor
 from discreet.accounting.gaussian_profile import least, smallest_feasible
@@ -17,6 +18,7 @@ _SHARES = (1.0, 2.0, 4.0)
 """Multiples of the share of epsilon that a floor leaves to the curvature of a record."""
 
 
+@lru_cache(maxsize=256)
 def default_strength(
     terms: LossTerms,
     mode: str | None,

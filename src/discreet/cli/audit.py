@@ -11,7 +11,7 @@ from discreet.bounds import NEIGHBOURS
 from discreet.checks import row_count
 from discreet.cli.plan import _public_facts
 from discreet.cli.shared.files import say, tell
-from discreet.cli.shared.models import MODELS, build
+from discreet.cli.shared.models import MODELS, build, check_planned
 from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_seed
 
 _METHODS = ("auto", "gdp", "curve", "fixed", "exact", "one-run")
@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> None:
     """Audit, print the report, and leave with 1 if the claim is refuted."""
     from discreet import audit
 
+    check_planned(args.model)
     row_count("--rows", args.rows)
     bounds, n_features, classes, neighbours = _public_facts(args)
     model = build(

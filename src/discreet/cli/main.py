@@ -58,8 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _parse(argv, arguments)
         with warnings.catch_warnings():
-            for said in (WeakBudget, TooFewRows):  # as cautions
+            warnings.simplefilter("always", UserWarning)
+            for said in (WeakBudget, TooFewRows):  # verbs say them before they read rows
                 warnings.simplefilter("ignore", said)
+            warnings.showwarning = _caution
             arguments.run(arguments)
     except SystemExit as leave:
         return int(leave.code or 0)
@@ -152,6 +154,15 @@ def _option(parameter: str | None, arguments: argparse.Namespace) -> str:
     if any(given.partition("=")[0] == name for given in getattr(arguments, "set", ())):
         return f" (--set {name})"
     return f" (--{name.replace('_', '-')})" if hasattr(arguments, name) else ""
+
+
+def _caution(
+    message: Warning | str, category: type[Warning], *place: object, **further: object
+) -> None:
+    """Say a warning of this library in one line, without the place in the code."""
+    # privacy: warnings of other libraries may quote rows
+    if category.__module__.startswith("discreet.") or os.environ.get("DISCREET_DEBUG"):
+        print(f"caution: {printable(str(message))}", file=sys.stderr)
 
 
 def _fail(message: str, code: int = 1) -> int:

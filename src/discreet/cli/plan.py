@@ -11,7 +11,13 @@ from typing import Any
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.checks import integer, moderate, row_count, weight_count
 from discreet.cli.shared.files import check_outputs, read_schema, say, tell
-from discreet.cli.shared.models import MODELS, build, needs_target, predicts_classes
+from discreet.cli.shared.models import (
+    MODELS,
+    build,
+    check_planned,
+    needs_target,
+    predicts_classes,
+)
 from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
 
@@ -115,6 +121,7 @@ def run(args: argparse.Namespace) -> None:
     from discreet.problem.one_against_rest import OneAgainstRest
 
     budget = Budget(args.epsilon, args.delta)
+    check_planned(args.model)
     row_count("--rows", args.rows)
     for option in ("signal", "share", "repeats", "plot"):
         if getattr(args, option) is not None and not args.rehearse:

@@ -103,7 +103,8 @@ def run(args: argparse.Namespace) -> None:
     progress = (lambda message: None) if args.quiet else say
     rows = read(inputs, schema, args.target, progress)
     size = None if schema.neighbours == "add-remove" else len(rows.X)
-    progress(str(search.plan(n_rows=size)))
+    for line in str(search.plan(n_rows=size)).splitlines():
+        progress(line)
     progress("searching")
     search.fit(rows)
     args.interrupted = f"{args.out} may not have been written, and the budget is spent."

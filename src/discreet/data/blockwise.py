@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from discreet.bounds import Array
 from discreet.data.narrow import combined
-from discreet.data.norms import TINY, norms_of, outwards
+from discreet.data.norms import TINY, outwards
 from discreet.data.row_products import combine, one_by_one, turned
 from discreet.data.rows import Rows
 from discreet.losses import Loss
@@ -35,10 +35,10 @@ def cache_rows(dimension: int) -> int:
     """Return the most dense rows that go through both products at once, from public values only.
 
     >>> cache_rows(100), cache_rows(10_000)
-    (1966, 64)
+    (2621, 64)
     """
-    # About 1.5 megabytes: more leaves the near cache, and less makes threads wait.
-    return max(64, min(8192, 3 * 2**16 // max(dimension, 1)))
+    # About 2 megabytes: more leaves the near cache, and less makes threads wait.
+    return max(64, min(BLOCK_ROWS, 2**18 // max(dimension, 1)))
 
 
 class Blockwise:
@@ -69,6 +69,9 @@ class Blockwise:
     def __init__(self, rows: Rows, loss: Loss, weight: Array | None, *, shifting: bool) -> None:
         self._rows, self._weight, self._shifting = rows, weight, shifting
         self._inner, self._slope, self._outer = loss.bare_slope()
+        # Labels in a spill file are made ready again and again, because memory is short.
+        self._ready = None if rows.resident.spilled else loss.bare_labels(rows.y)
+        self._labels = loss.bare_labels
         self._most = BLOCK_ROWS if rows.sparse else cache_rows(rows.dimension)
         self._local = threading.local()
         self._cap = np.zeros(0)
@@ -87,7 +90,7 @@ class Blockwise:
         request, blank ones not at all.
         """
         read, margins, add = self._ways(w, index)
-        w, y, high = self._inner * w, self._rows.y, self._cap
+        w, high = self._inner * w, self._cap
         slope_of, clip, weight = self._slope, cut_slopes if w.ndim == 1 else _shorten, self._weight
         total, short, size = np.zeros(w.shape), 0, block.stop - block.start
         # Equal parts, because a short one takes as many calls as a long one.
@@ -96,12 +99,13 @@ class Blockwise:
             pick: Pick = slice(start, min(start + step, block.stop))
             pick = pick if index is None else index[pick]
             X = read(pick)
-            slope = slope_of(margins(X, w), y[pick])
+            slope = slope_of(margins(X, w), *self._of(pick))
             if weight is not None:
                 slope = (weight[pick] * slope.T).T
             whole = slope.copy() if count else slope
             # privacy: a power of two, so the real cap is kept to the last bit.
-            cut = clip(slope, high[pick] / self._outer)
+            most = high[pick] if self._outer == 1.0 else high[pick] / self._outer
+            cut = clip(slope, most)
             if count:
                 same = cut == whole if w.ndim == 1 else (cut == whole).all(axis=1)
                 # privacy: a blank row is not counted either way.
@@ -116,12 +120,18 @@ class Blockwise:
         """
         X = self._read(index)
         margins = _sparse_dot if self._rows.sparse else one_by_one
-        slope = self._slope(margins(X, self._inner * w), self._rows.y[index])
+        slope = self._slope(margins(X, self._inner * w), *self._of(index))
         if self._weight is not None:
             slope = (self._weight[index] * slope.T).T
         # privacy: a power of two, so the real cap is kept to the last bit.
         clip = cut_slopes if w.ndim == 1 else _shorten
         return X, self._outer * clip(slope, self._cap[index] / self._outer)
+
+    def _of(self, pick: Pick) -> tuple[Array, ...]:
+        """Return the labels of rows, as their slope takes them."""
+        if self._ready is None:
+            return self._labels(self._rows.y[pick])
+        return tuple(part[pick] for part in self._ready)
 
     def _ways(
         self, w: Any, index: Index | None
@@ -136,8 +146,8 @@ class Blockwise:
             return X.__getitem__, _wide_dot, _narrow_sum
         read = X.__getitem__ if index is None and X.dtype == np.float64 else self._read
         # privacy: one row after the other, so that its margin does not depend on its position.
-        margins = one_by_one if self._shifting else np.dot
-        return read, margins, combine if w.ndim == 2 else _left
+        margins = one_by_one if self._shifting else _dot
+        return read, margins, _left
 
     def _part(self, pick: Any) -> tuple[Any, Any]:
         """Return consecutive sparse rows, and the same turned; views are made once."""
@@ -191,21 +201,29 @@ def cut_slopes(slope: Array, high: Array) -> Array:
 
 
 def _shorten(slope: Array, high: Array) -> Array:
-    """Return slopes of several outputs, the longer ones scaled down onto their caps."""
+    """Scale slopes of several outputs down onto their caps, in place."""
     # privacy: squares below the smallest number are lost, hence the last term.
-    size = norms_of(slope) * outwards(slope.shape[1]) + TINY
-    factor = np.minimum(1.0, high / size)
-    # privacy: smaller ones may have been rounded up by more than the margin.
-    factor[factor < LEAST_CAP] = 0.0
-    cut = slope * factor[:, None]
+    size = np.sqrt(np.sum(slope * slope, axis=1))
+    size *= outwards(slope.shape[1])
+    size += TINY
     # privacy: a slope that is not finite adds nothing.
-    cut[~np.isfinite(size)] = 0.0
-    return np.asarray(cut)
+    slope[~np.isfinite(size)] = 0.0
+    factor = np.divide(high, size, out=size)
+    # privacy: smaller ones may have been rounded up by more than the margin.
+    factor[~(factor >= LEAST_CAP)] = 0.0
+    np.minimum(factor, 1.0, out=factor)
+    slope *= factor[:, None]
+    return slope
+
+
+def _dot(X: Any, w: Any) -> Array:
+    # Several outputs one after the other, which is how slopes are computed fastest.
+    return np.asarray(np.dot(X, w) if w.ndim == 1 else np.dot(w.T, X.T).T)
 
 
 def _left(X: Any, slope: Array) -> Array:
     # A vector times a matrix is the faster way round.
-    return np.asarray(np.dot(slope, X))
+    return np.asarray(np.dot(slope.T, X).T)
 
 
 def _wide_dot(X: Any, w: Any) -> Array:

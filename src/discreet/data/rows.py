@@ -17,7 +17,16 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from discreet.bounds import Array, unit_roundoff
-from discreet.data.blocks import Total, block_rows, cut, fine_rows, in_order, shard_rows, slices
+from discreet.data.blocks import (
+    Total,
+    block_rows,
+    cut,
+    fine_rows,
+    in_order,
+    shard_rows,
+    slices,
+    summed,
+)
 from discreet.data.certified import certified_sums, loop_pays
 from discreet.data.norms import norms_of, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
@@ -361,22 +370,13 @@ class Rows:
         self, shard: slice, loss: Loss, w: Array, smoothness: float, margin: float, compiled: bool
     ) -> tuple[Total, int, list[float], list[float]]:
         fine = fine_rows(self.dimension, sparse=self.sparse)
-        total, count, errors, shares = Total(w.shape), 0, [], []
 
-        def quick(s: slice) -> tuple[Total, int, float, float]:
+        def quick(s: slice) -> tuple[Array, Array, int, float, float]:
             self.resident.touched((s.stop - s.start) * (self.dimension + 3) * 8)
             given = self.X[s], self.y[s], self.weight[s], self.norms[s]
             return certified_sums(loss, *given, w, fine, smoothness, margin)
 
-        if compiled:
-            for sums, n, error, share in in_order(quick, cut(shard, 8 * self._fine_block(fine))):
-                total.join(sums)
-                count += n + 2
-                errors.append(error)
-                shares.append(share)
-            return total, count, errors, shares
-
-        def one(s: slice) -> tuple[list[Array], float, float]:
+        def one(s: slice) -> tuple[Array, Array, int, float, float]:
             X, weight = self._slice(s), self.weight[s]
             z, y, off = X @ w, self.y[s], margin * self.norms[s]
             slope, bend = loss.slope(z, y), loss.bend(z, y, off)
@@ -385,12 +385,16 @@ class Rows:
             lever = weight * self.norms[s]
             share = float(lever @ size)
             error = float(lever @ slope_error(most, off, size, loss))
-            return self._fine_sums(X, times(weight, slope), fine), error, share
+            parts = np.array(self._fine_sums(X, times(weight, slope), fine))
+            return *summed(parts), len(parts), error, share
 
-        for parts, error, share in in_order(one, cut(shard, self._fine_block(fine))):
-            for part in parts:
-                total.add(part)
-            count += len(parts)
+        # A call of compiled code costs little of what it does, so its blocks are longer.
+        work, size = (quick, 8) if compiled else (one, 1)
+        total, count, errors, shares = Total(w.shape), 0, [], []
+        blocks = cut(shard, size * self._fine_block(fine))
+        for part, lost, number, error, share in in_order(work, blocks):
+            total.add(part, lost)
+            count += number
             errors.append(error)
             shares.append(share)
         return total, count, errors, shares

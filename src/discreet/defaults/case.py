@@ -96,9 +96,21 @@ class Case:
         faint = slope * self.rows_per_noise < FAINT * problem.n_rows
         return faint and problem.constraint.radius(problem.dimension) > usual_norm(problem)
 
+    @cached_property
+    def _made(self) -> list[tuple[Algorithm, Problem, Plan]]:
+        return []
+
     def planned(self, algorithm: Algorithm, problem: Problem | None = None) -> Plan:
-        """Return the plan with what it takes to ask for it again."""
+        """Return the plan with what it takes to ask for it again; rules may ask for the same."""
         problem = self.problem if problem is None else problem
+        for other, where, plan in self._made:
+            if where is problem and type(other) is type(algorithm) and other == algorithm:
+                return plan
+        plan = self._planned(algorithm, problem)
+        self._made.append((algorithm, problem, plan))
+        return plan
+
+    def _planned(self, algorithm: Algorithm, problem: Problem) -> Plan:
         plan = algorithm.plan(problem, self.budget)
         if not isinstance(plan, CalibratedPlan):
             return plan

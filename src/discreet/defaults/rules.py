@@ -19,7 +19,7 @@ from discreet.algorithms import (
     RecentredPerturbation,
     SufficientStatistics,
 )
-from discreet.algorithms.gradient import HeavyBall, NoisyGradientPlan
+from discreet.algorithms.gradient import HeavyBall
 from discreet.algorithms.perturbation import ObjectivePerturbationPlan, many_rows
 from discreet.defaults.capping import capped
 from discreet.defaults.case import Case
@@ -63,7 +63,7 @@ class EarlyStopping(Rule):
     perturbation then leaves noise on the weights, which no curvature of the data damps.
     """
 
-    why = "early stopping of a descent on capped gradients fits the least noise"
+    why = "gradient descent with clipped gradients, stopped early, fits the least noise"
 
     def applies(self, case: Case) -> bool:
         suits = case.region is not PLENTY or case.problem.grouping is not None
@@ -185,8 +185,8 @@ class SoftmaxDescent(Rule):
         problem, n = case.problem, case.problem.n_rows
         assert n is not None
         algorithm = NoisyGradient(sampler="full", rule="heavy-ball", **case.asked.parameters)
-        plan = algorithm.plan(problem, case.budget)
-        work = n * problem.dimension * plan.rule.steps(plan.usual_facts)
+        setting = algorithm.setting(problem, case.budget)
+        work = n * problem.dimension * setting.rule.steps(setting.usual_facts)
         rate = max(WORK_SOFTMAX / work, LEAST_RATE_SOFTMAX)
         return case.planned(replace(algorithm, **rows_of_a_step(rate, n)))
 
@@ -269,11 +269,13 @@ class SmallestBound(Rule):
 
 def _comparable(case: Case, kind: type) -> Plan:
     """Return the plan of an algorithm, with a bound where it has a rule with one."""
-    plan = case.planned(kind(**case.asked.parameters))
-    if isinstance(plan, NoisyGradientPlan) and plan.rule.name == HeavyBall.name:
+    algorithm = kind(**case.asked.parameters)
+    if isinstance(algorithm, NoisyGradient):
+        setting = algorithm.setting(case.problem, case.budget)
         # No bound is known with momentum.
-        return case.planned(NoisyGradient(rule="smooth", **case.asked.parameters))
-    return plan
+        if setting.rule.name == HeavyBall.name:
+            algorithm = replace(algorithm, rule="smooth")
+    return case.planned(algorithm)
 
 
 RULES: tuple[Rule, ...] = (

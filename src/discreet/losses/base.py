@@ -141,6 +141,7 @@ class Loss(Part):
         "slope_inverse",
         "scalar_slope",
         "bare_slope",
+        "bare_labels",
     )
 
     @property
@@ -311,13 +312,23 @@ class Loss(Part):
         """
         return None
 
-    def bare_slope(self) -> tuple[float, Callable[[Array, Array], Array], float]:
+    def bare_slope(self) -> tuple[float, Callable[..., Array], float]:
         """Return ``(a, f, b)`` such that the slope is ``b f(a z, y)``, up to rounding.
 
         ``a`` and ``b`` are powers of two, by which sums over many rows multiply outside their
-        loops. ``f`` may write over ``z``. By default it is the slope itself.
+        loops. ``f`` may write over ``z``. By default it is the slope itself. Where
+        :meth:`bare_labels` is defined, ``f`` takes what it returns in place of ``y``.
         """
         return 1.0, self.slope, 1.0
+
+    def bare_labels(self, y: Array) -> tuple[Array, ...]:
+        """Return what ``bare_slope`` needs of labels, found once for many sums; rows come first.
+
+        >>> from discreet.losses import Squared
+        >>> Squared().bare_labels(np.ones(2))
+        (array([1., 1.]),)
+        """
+        return (y,)
 
     def attach(self, y: Array, norms: Array) -> Array:
         """Return the labels with whatever else the loss needs to know of each row."""

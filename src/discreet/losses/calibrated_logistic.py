@@ -40,6 +40,22 @@ def _slope_over(z: Array, y: Array) -> Array:
     return np.negative(z, out=z)
 
 
+def _quick_slope(z: Array, flip: Array, inverse: Array) -> Array:
+    """Write the slope over ``z``, given ``-sign(y)`` and one over the cap.
+
+    With ``e = exp(m)`` it is one over the larger of ``1 + e`` and ``max(1, e)`` over the cap. Its
+    last bit may be above the cap, which sums cut.
+    """
+    z *= flip
+    np.negative(z, out=z)
+    np.exp(z, out=z)
+    capped = np.maximum(z, 1.0)
+    capped *= inverse
+    z += 1.0
+    np.maximum(z, capped, out=z)
+    return np.divide(flip, z, out=z)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CalibratedLogistic(Loss):
     """The logistic loss, weighted down where the gradient in ``w`` would exceed ``clip``.
@@ -93,8 +109,12 @@ class CalibratedLogistic(Loss):
     def slope(self, z: Array, y: Array) -> Array:
         return _slope_over(np.array(z, dtype=np.float64), y)
 
-    def bare_slope(self) -> tuple[float, Callable[[Array, Array], Array], float]:
-        return 1.0, _slope_over, 1.0
+    def bare_slope(self) -> tuple[float, Callable[..., Array], float]:
+        return 1.0, _quick_slope, 1.0
+
+    def bare_labels(self, y: Array) -> tuple[Array, ...]:
+        with np.errstate(divide="ignore"):
+            return np.copysign(1.0, -y), 1.0 / np.abs(y)
 
     def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:
         return _slope, ()

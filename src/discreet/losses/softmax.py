@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
@@ -14,6 +15,17 @@ from discreet.bounds import Array
 from discreet.checks import integer
 from discreet.losses.base import Loss, Regularity, Target
 from discreet.losses.logistic import Logistic
+
+
+def _slope_over(z: Array, y: Array) -> Array:
+    """Write the slope over ``z``, as scipy's softmax."""
+    # numpy is slow to find the largest of a few numbers.
+    top = reduce(np.maximum, z.T) if z.shape[1] <= 32 else z.max(axis=1)
+    z -= top[:, None]
+    np.exp(z, out=z)
+    z /= z.sum(axis=1, keepdims=True)
+    z[np.arange(len(z)), y.astype(np.intp)] -= 1.0
+    return z
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +78,10 @@ class Softmax(Loss):
         return np.asarray(np.logaddexp.reduce(z - picked, axis=1))
 
     def slope(self, z: Array, y: Array) -> Array:
-        # As scipy's softmax. numpy is slow to find the largest of a few numbers.
-        few = z.shape[1] <= 32
-        top = reduce(np.maximum, z.T) if few else z.max(axis=1)
-        out = np.asarray(z - top[:, None], dtype=np.float64)
-        np.exp(out, out=out)
-        out /= out.sum(axis=1, keepdims=True)
-        out[np.arange(len(out)), y.astype(np.intp)] -= 1.0
-        return out
+        return _slope_over(np.array(z, dtype=np.float64), y)
+
+    def bare_slope(self) -> tuple[float, Callable[[Array, Array], Array], float]:
+        return 1.0, _slope_over, 1.0
 
     def curvature(self, z: Array, y: Array) -> Array:
         pi = softmax(z, axis=1)

@@ -56,6 +56,9 @@ _WRONG = np.linspace(0.02, 0.48, 24)[:, None]
 _TRIED = np.geomspace(LINE_SHORTEST, LINE_LONGEST, 200)
 _SPREADS = np.exp(np.linspace(-6.0, 1.5, 31))[:, None]
 _FACTORS = np.exp(np.linspace(-0.3, 2.1, 97))
+# Logarithms of spreads are 10 times as far apart as those of factors, so that few products differ.
+_PRODUCTS = np.exp(np.linspace(-6.3, 3.6, 397))
+_PLACES = 10 * np.arange(31)[:, None] + np.arange(97)
 _FOUND = int(np.argmin(np.abs(np.log(_FACTORS))))
 _DEVIATIONS = np.geomspace(1e-4, 8.0, 300)
 
@@ -111,7 +114,8 @@ class Conservative:
         self._variance = _variance(length, problem.bounds.weight * LINE_RIGHT)
         self._spreads = _SPREADS * problem.row_norm / math.sqrt(problem.dimension)
         self._lengths = size * _FACTORS
-        self._slopes = self._spreads * _slope(self._spreads * self._lengths)
+        usual = size * problem.row_norm / math.sqrt(problem.dimension)
+        self._slopes = self._spreads * _slope(usual * _PRODUCTS)[_PLACES]
         prior = np.full(_FACTORS.size, (1.0 - LINE_KEPT) / _FACTORS.size)
         prior[_FOUND] += LINE_KEPT
         # Most often spreads are about one over the root of the number of weights.

@@ -36,6 +36,7 @@ from discreet.algorithms.gradient.step_rules import Facts, batch_rate
 from discreet.bounds import Array
 from discreet.checks import one_of
 from discreet.data import Source
+from discreet.data.clipped_sums import work_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -140,6 +141,19 @@ class NoisyGradient:
 
     def plan(self, problem: Problem, budget: Budget) -> NoisyGradientPlan:
         """Calibrate a run from public values."""
+        setting = self.setting(problem, budget)
+        return NoisyGradientPlan(problem, budget, setting.config, setting.sampler)
+
+    def setting(self, problem: Problem, budget: Budget) -> GradientSetting:
+        """Return what a plan takes from public values before its noise is calibrated.
+
+        >>> from discreet.bounds import Bounds
+        >>> from discreet.losses import Logistic
+        >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
+        ...                   n_features=3, n_rows=1000)
+        >>> NoisyGradient().setting(problem, Budget(1.0, 1e-6)).rule.name
+        'heavy-ball'
+        """
         one_of("sampler", self.sampler, ("auto", *SAMPLERS))
         one_of("rule", self.rule, ("auto", *RULES))
         if self.output is not None:
@@ -166,7 +180,7 @@ class NoisyGradient:
                 "Without delta only full-batch steps with a fixed clip are accounted for. Pass "
                 "delta, or leave sampler and adaptive_clip out."
             )
-        return NoisyGradientPlan(problem, budget, self, sampler)
+        return GradientSetting(problem, budget, self, sampler)
 
     def _check_groups(self, problem: Problem) -> None:
         """Refuse what is proved for single rows only."""
@@ -183,16 +197,16 @@ class NoisyGradient:
                 "Poisson batches draw whole groups."
             )
 
-    def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> NoisyGradientPlan:
-        """Calibrate a run that takes all rows or batches, by the work it is."""
+    def _sampled(self, problem: Problem, budget: Budget, n_rows: int) -> GradientSetting:
+        """Return the setting of a run that takes all rows or batches, by the work it is."""
         if self.batch is not None or self.cap is not None:
-            return replace(self, sampler="poisson").plan(problem, budget)
-        plan = replace(self, sampler="full").plan(problem, budget)
+            return replace(self, sampler="poisson").setting(problem, budget)
+        full = replace(self, sampler="full").setting(problem, budget)
         if self.steps is not None or self.hidden_state or budget.delta == 0:
-            return plan
-        rate = batch_rate(n_rows * problem.dimension, plan.rule.steps(plan.usual_facts))
-        settings = rows_of_a_step(rate, n_rows)
-        return replace(self, **settings).plan(problem, budget) if "batch" in settings else plan
+            return full
+        rate = batch_rate(n_rows * problem.dimension, full.rule.steps(full.usual_facts))
+        rows = rows_of_a_step(rate, n_rows)
+        return replace(self, **rows).setting(problem, budget) if "batch" in rows else full
 
 
 @dataclass(frozen=True)
@@ -356,7 +370,9 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         # that for noisy sums, does not allow.
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
-        work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
+        rate = self.sampler.rate
+        values = self.steps * rate * self.problem.n_rows * self.problem.dimension
+        work = work_of(values, batches=rate < 1.0)
         # privacy: as above; the proof for the last iterate is for the sums themselves.
         again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
         with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:

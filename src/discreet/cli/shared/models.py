@@ -8,7 +8,7 @@ from typing import Any
 
 import discreet
 from discreet.checks import one_of, suggestion
-from discreet.errors import InvalidParameter
+from discreet.errors import Incompatible, InvalidParameter
 
 SHORT = {
     "logistic-regression": "logistic",
@@ -73,6 +73,18 @@ def needs_target(name: str | None) -> bool:
     (True, False)
     """
     return name not in ("median", "quantile", "geometric-median")
+
+
+def check_planned(name: str | None) -> None:
+    """Refuse a model that has no plan.
+
+    >>> check_planned("ridge")
+    """
+    if name is not None and not hasattr(getattr(discreet, MODELS[name]), "plan"):
+        raise Incompatible(
+            f"--model {name} has no plan: its result is drawn, and no noise is added. Use "
+            "discreet fit."
+        )
 
 
 def build(name: str | None, *, classes: bool, given: Any = (), **settings: Any) -> Any:

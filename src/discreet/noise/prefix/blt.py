@@ -14,6 +14,7 @@ variance of every prefix follows in closed form.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -176,10 +177,24 @@ def best_blt(horizon: int, buffers: int = 5) -> BLT:
     # coefficients falling like 1/sqrt(k) ask for.
     gaps = np.geomspace(0.6, min(0.5, 1.0 / horizon), d)
     start = np.concatenate([np.log(gaps), np.log(0.5 * np.sqrt(gaps) / math.sqrt(d))])
-    found = minimize(cost, start, method="L-BFGS-B", options={"maxiter": 500}).x
+    found = minimize(_sloped(cost), start, method="L-BFGS-B", jac=True, options={"maxiter": 500}).x
     u, w = parts(found)
     w = w * min(1.0, (1.0 - 2.0**-40) / float(w.sum()))
     return BLT(horizon, tuple(u.tolist()), tuple(w.tolist()))
+
+
+def _sloped(cost: Callable[[Array], float]) -> Callable[[Array], tuple[float, Array]]:
+    """Return a cost together with its forward differences, as scipy takes them, but sooner."""
+
+    def both(z: Array) -> tuple[float, Array]:
+        here, slope = cost(z), np.empty_like(z)
+        for i, x in enumerate(z):
+            moved = z.copy()
+            moved[i] = x + 1e-8
+            slope[i] = (cost(moved) - here) / (moved[i] - x)
+        return here, slope
+
+    return both
 
 
 def _square_sum(decays: Array, weights: Array, terms: int) -> float:
