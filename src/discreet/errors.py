@@ -7,7 +7,7 @@
     ├── MissingBound     (ValueError)   noise needs a bound that was not declared
     ├── Incompatible     (ValueError)   parts that cannot work together, with the reason
     ├── InvalidData      (ValueError)   rows that fail the public schema
-    │   └── NotNumbers   (TypeError)    cells that are no numbers at all
+    │   └── NotNumbers   (TypeError)    cells that are not numbers
     ├── BudgetTooSmall   (ValueError)   no valid calibration at this epsilon and delta
     ├── BudgetExceeded   (ValueError)   a ledger has too little left, so nothing was read
     ├── LedgerUnavailable (RuntimeError) a ledger cannot be read or written

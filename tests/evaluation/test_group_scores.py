@@ -23,7 +23,7 @@ from discreet import (
 )
 from discreet.accounting import Budget
 from discreet.errors import Incompatible, InvalidData, MissingBound
-from discreet.evaluation import plan_evaluation
+from discreet.evaluation import plan_evaluation, run_plan
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
 from discreet.files.checksums import with_checksum
@@ -74,8 +74,6 @@ def test_a_group_moves_the_sums_by_no_more_than_its_rows_and_attains_that() -> N
 
 
 def run(plan: EvaluationPlan, x: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    from discreet.evaluation import run_plan
-
     found = run_plan(plan, MODEL, x, y, groups=["a"] * len(y), random_state=1)
     return {name: float(np.ravel(value)[0]) for name, value in found.released.items()}
 
@@ -106,17 +104,41 @@ def test_groups_and_their_cap_belong_together_and_fit_the_rows() -> None:
         plan_evaluation(MODEL, epsilon=1.0, rows_per_group=2, count_rows=False)
 
 
-def test_groups_of_rows_that_are_read_part_by_part_are_refused(tmp_path: Path) -> None:
-    """Else every part would count as many rows of a group as all of them may."""
-    table = pa.table({"x": X[:, 0], "y": Y})
-    for name in ("a", "b"):
-        pq.write_table(table, tmp_path / f"{name}.parquet")
+def written(folder: Path, table: pa.Table) -> str:
+    for k in range(0, table.num_rows, 700):
+        pq.write_table(table.slice(k, 700), folder / f"{k:05}.parquet", row_group_size=330)
+    return str(folder)
+
+
+def test_scores_of_groups_are_those_of_memory_where_rows_are_read_part_by_part(
+    tmp_path: Path,
+) -> None:
+    """Of every part as many rows of a group would count as of all, were each part drawn alone."""
+    folder = written(tmp_path, pa.table({"x": X[:, 0], "y": Y}))
     model = LogisticRegression().fit(X, Y)
-    with pytest.raises(InvalidData, match="in memory"):
-        evaluate(
-            model, str(tmp_path), "y", epsilon=1.0, metrics=("accuracy",), groups=PEOPLE,
-            rows_per_group=2,
-        )  # fmt: skip
+    asked = {"epsilon": 1.0, "metrics": ("accuracy",), "random_state": 3}
+    people = ["a"] * len(Y)
+    here = evaluate(model, X, Y, groups=people, rows_per_group=2, **asked)
+    there = evaluate(model, folder, "y", groups=people, rows_per_group=2, **asked)
+    assert there.to_dict() == here.to_dict()
+    ideal = EvaluationPlan(
+        budget=Budget(1e9), metrics=("accuracy",), classes=(0, 1), count_rows=True,
+        rows_per_group=2,
+    )  # fmt: skip
+    found = run_plan(ideal, model, folder, "y", groups=people, random_state=1)
+    assert float(np.ravel(found.released["count"])[0]) == pytest.approx(2.0, abs=1e-3)
+    with pytest.raises(InvalidData, match="one identifier for every row"):
+        evaluate(model, folder, "y", groups=people[1:], rows_per_group=2, **asked)
+
+
+def test_persons_are_scored_by_a_column_of_the_files(tmp_path: Path) -> None:
+    schema = Schema({"x": Range(-1, 1), "y": Boolean(), "who": Person(rows=2)})
+    table = pa.table({"x": X[:, 0], "y": Y > 0, "who": [str(one) for one in PEOPLE]})
+    model = PrivateLogisticRegression(schema=schema, target="y", random_state=0).fit(table)
+    asked = {"epsilon": 1.0, "metrics": ("accuracy",), "random_state": 0}
+    there = evaluate(model, written(tmp_path, table), **asked)
+    assert there.guarantee.unit == "group"
+    assert there.to_dict() == evaluate(model, table, **asked).to_dict()
 
 
 def test_a_column_of_the_schema_says_whom_scored_rows_belong_to() -> None:

@@ -60,7 +60,7 @@ class Budget:
         return part, self.part(self.epsilon - part.epsilon, self.delta - part.delta)
 
     def part(self, epsilon: float, delta: float = 0.0) -> Budget:
-        """Return a part of the budget; one that is too small is blamed on the whole.
+        """Return a part of the budget; an error about a part that is too small names the whole.
 
         >>> Budget(1.0, 1e-6).part(0.5)
         Budget(epsilon=0.5, delta=0.0)

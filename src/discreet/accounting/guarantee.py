@@ -293,7 +293,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
-        """Read a guarantee back; unknown fields and claims its event does not bear are refused."""
+        """Read a guarantee back; unknown fields and claims below its cost are refused."""
         if not isinstance(values, Mapping):
             raise InvalidParameter("Pass what to_dict returned.")
         given = dict(values)

@@ -58,7 +58,8 @@ class LossGrid:
     >>> from discreet.accounting.gaussian_profile import gaussian_profile
     >>> curve = gaussian_profile(0.01 * np.arange(1000), 0.5)
     >>> twice = LossGrid.joined(0.01, curve, curve).repeated(2, 1e-15)
-    >>> bool(abs(twice.deltas(np.array([1.0])) / gaussian_profile(1.0, 0.5 * 2**0.5) - 1) < 1e-3)
+    >>> one = np.ones(1)
+    >>> bool(abs(twice.deltas(one) / gaussian_profile(one, 0.5 * 2**0.5) - 1) < 1e-3)
     True
     """
 

@@ -265,7 +265,7 @@ class Sharp(Mode):
 
 
 class Logistic(Sharp):
-    """Little Jacobian cost, and none from strength R^2/epsilon on: steep means flat.
+    """Little Jacobian cost, and none from strength R^2/epsilon on.
 
     Where the record has the share ``q`` of its steepest slope, its loss is at most
     ``q x + log(1 + kappa q (1 - q))``, with ``x`` the loss of the Gaussian mechanism

@@ -23,7 +23,7 @@ class AuditReport:
     delta
         Where on the curve both hold.
     confidence
-        Probability that ``lower`` is no overstatement; 1 for the exact method.
+        Probability that ``lower`` is not too large; 1 for the exact method.
     method
         ``"gdp"``, ``"curve"``, ``"fixed"``, ``"exact"`` or ``"one-run"``.
     canary

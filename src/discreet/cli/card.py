@@ -81,7 +81,8 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proofs",
         metavar="ADDRESS",
-        help="where the proof pages are, for links: a folder, or an address with {name}",
+        help="where the proof pages are, for links: a folder, or an address with {name}, "
+        "such as site/proofs/{name}.html",
     )
     group = parser.add_argument_group("what only you can say")
     group.add_argument("--about", type=Path, help="TOML file with any of the names below")

@@ -73,7 +73,7 @@ def add(verbs: Any) -> None:
     page = _action(actions, "statement", "write an HTML page of all that was spent", _statement)
     page.add_argument("--out", type=Path, required=True, help="page to write (HTML)")
     _add_fits(page)
-    _action(actions, "close", "let nothing more be spent", _close)
+    _action(actions, "close", "refuse all further spending", _close)
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

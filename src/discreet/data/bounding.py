@@ -231,8 +231,9 @@ class Bounding:
             Whether rows may stay with the workers of a cluster. For algorithms that ask
             rows for sums alone; those of the other two kinds do.
         columns
-            Whether rows may be stored column after column, to the same bits. For algorithms
-            that read ``X`` alone and do not mind.
+            Whether rows may be stored column after column, to the same bits, and come with no
+            bound on their norms. For algorithms that read rows, weights and labels as they are
+            encoded.
         """
         if source.n_features != self.n_features:
             raise InvalidData(
@@ -250,7 +251,8 @@ class Bounding:
         storage = storage_of(source, self._limit, self.intercept) if short else WIDE
         if source.sparse:
             return self._apply_sparse(source, storage)
-        n_rows, form = source.n_rows, self._attached(0).shape[1:]
+        n_rows = source.n_rows
+        form = (self._labels.empty(0) if columns else self._attached(0)).shape[1:]
         size = self.dimension * np.dtype(storage.dtype).itemsize + 8 * (4 + math.prod(form))
         room = Room(n_rows * size)
         lean = self._reread(source) if reread and storage is WIDE and not room.spilled else None
@@ -259,7 +261,9 @@ class Bounding:
             X = room.empty((self.dimension, n_rows), storage.dtype).T
         else:
             X = room.empty((n_rows, self.dimension), storage.dtype) if lean is None else lean.kept
-        y, weight, norms = room.empty((n_rows, *form)), room.empty(n_rows), room.empty(n_rows)
+        y, weight = room.empty((n_rows, *form)), room.empty(n_rows)
+        # privacy: without norms no certificate and no cap of a row is possible.
+        norms = np.broadcast_to(math.inf, n_rows) if columns else room.empty(n_rows)
         resident = Resident(X, y, weight, norms)
 
         def place(job: tuple[int, RawBlock]) -> None:
@@ -267,8 +271,10 @@ class Bounding:
             s = slice(start, start + raw.X.shape[0])
             here = s.stop <= len(X)
             block = X[s] if here else np.empty((len(raw.X), self.dimension), storage.dtype)
-            labels, weight[s], norms[s] = self._bound(block, raw, storage, loop)
-            y[s] = self.loss.attach(labels, norms[s])
+            labels, weight[s], found = self._bound(block, raw, storage, loop, normed=not columns)
+            if not columns:
+                norms[s] = found
+            y[s] = labels if columns else self.loss.attach(labels, norms[s])
             if not here:
                 X[s] = block[: len(X[s])]
             if lean is not None:
@@ -294,9 +300,18 @@ class Bounding:
         )
 
     def _bound(
-        self, out: Any, raw: RawBlock, storage: Storage, loop: Loop | None = None
+        self,
+        out: Any,
+        raw: RawBlock,
+        storage: Storage,
+        loop: Loop | None = None,
+        *,
+        normed: bool = True,
     ) -> tuple[Array, Array, Array]:
-        """Write a bounded dense block into ``out`` and return its labels, weights and norms."""
+        """Write a bounded dense block into ``out`` and return its labels, weights and norms.
+
+        Unless ``normed`` the last bound nothing.
+        """
         y, ok = self._labels.encode(raw.y, len(out))
         weight, heavy = self._weights(raw.weight, len(out))
         # privacy: a row that cannot be read contributes nothing at all.
@@ -307,10 +322,10 @@ class Bounding:
             norms = loop(raw.X, out, blank, self._ranges, limit, storage.tiny, constant)
         if norms is None:
             norms = self._bound_in_numpy(out, raw, blank, storage)
-        elif self.intercept:
+        elif self.intercept and normed:
             norms = np.hypot(norms, out[:, -1])
         weight[blank] = 0.0
-        return y, weight, norms * outwards(self.dimension) * storage.growth
+        return y, weight, norms * outwards(self.dimension) * storage.growth if normed else norms
 
     def _bound_in_numpy(self, out: Any, raw: RawBlock, blank: Mask, storage: Storage) -> Array:
         """Write bounded rows into ``out``, add to the blank ones, and return norms."""
@@ -417,11 +432,19 @@ class Bounding:
         norms = shorten_sparse(X.data, rows, X.shape, limit, storage.tiny)
         if self.intercept:
             constant = np.where(blank, 0.0, storage.below(self.intercept))
-            X = sp.csr_array(sp.hstack([X, constant[:, None]], format="csr"))
+            X = _beside(X, constant)
             norms = np.hypot(norms, constant)
         weight[blank] = 0.0
         bounds = norms * outwards(self.dimension) * storage.growth
         return X.astype(storage.dtype, copy=False), y, weight, bounds
+
+
+def _beside(X: Any, constant: Array) -> Any:
+    """Return sparse rows with one more entry each."""
+    n, p = X.shape
+    ends = X.indptr[1:]
+    data, indices = np.insert(X.data, ends, constant), np.insert(X.indices, ends, p)
+    return sp.csr_array((data, indices, X.indptr + np.arange(n + 1)), shape=(n, p + 1))
 
 
 def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:

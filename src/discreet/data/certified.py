@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from discreet.bounds import Array
-from discreet.data.blocks import Total
 from discreet.data.compiled import FUSE, REORDER, strict_slope
 from discreet.data.kernel_cache import kept
 from discreet.data.rounding_errors import slope_error
@@ -57,7 +56,7 @@ def certified_sums(
     fine: int,
     smoothness: float,
     margin: float,
-) -> tuple[Total, int, float, float]:
+) -> tuple[Array, Array, int, float, float]:
     """Return the gradient over dense rows, and what bounds its error.
 
     Parameters
@@ -72,28 +71,27 @@ def certified_sums(
     Returns
     -------
     tuple
-        The gradient, of how many small sums it is made, the error of the slopes, and the sum of
-        the sizes of what rows add.
+        The gradient, what rounding took from it, how many additions of small sums that covers,
+        the error of the slopes, and the sum of the sizes of what rows add.
 
     Examples
     --------
     >>> from discreet.losses import Squared
     >>> one = np.ones(3)
-    >>> total, *rest = certified_sums(
+    >>> total, lost, _, _, size = certified_sums(
     ...     Squared(), np.ones((3, 1)), 0 * one, one, one, np.ones(1), 2, 1.0, 0.0)
-    >>> total.value(), rest[0], rest[2]
-    (array([3.]), 2, 3.0)
+    >>> total + lost, size
+    (array([3.]), 3.0)
     """
     slope = loss.scalar_slope()
     assert slope is not None
     run, parameters = _compiled(slope[0]), tuple(float(value) for value in slope[1])
     sums, lost, count, share, lever, square = run(X, y, weight, norms, w, fine, parameters)
-    total = Total(w.shape)
-    total.add(sums, lost)
     # The error is linear in what it depends on, so that of the mean row times their weight is all.
     whole = max(lever, 1e-300)
     mean = np.array([margin * square / whole]), np.array([share / whole])
-    return total, count, whole * float(slope_error(smoothness, *mean, loss)[0]), share
+    # The sum itself is added once more, and so is what rounding took from it.
+    return sums, lost, count + 2, whole * float(slope_error(smoothness, *mean, loss)[0]), share
 
 
 @cache

@@ -44,7 +44,7 @@ PACE = 1.0
 
 @contextmanager
 def watching(report: Callable[[Progress], None]) -> Iterator[None]:
-    """Have it reported, about once a second, how far rows have been read.
+    """Report about once a second how many rows have been read.
 
     It tells the number of rows, which is a secret under ``add-remove``.
 

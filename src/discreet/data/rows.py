@@ -370,20 +370,11 @@ class Rows:
         self, shard: slice, loss: Loss, w: Array, smoothness: float, margin: float, compiled: bool
     ) -> tuple[Total, int, list[float], list[float]]:
         fine = fine_rows(self.dimension, sparse=self.sparse)
-        total, count, errors, shares = Total(w.shape), 0, [], []
 
-        def quick(s: slice) -> tuple[Total, int, float, float]:
+        def quick(s: slice) -> tuple[Array, Array, int, float, float]:
             self.resident.touched((s.stop - s.start) * (self.dimension + 3) * 8)
             given = self.X[s], self.y[s], self.weight[s], self.norms[s]
             return certified_sums(loss, *given, w, fine, smoothness, margin)
-
-        if compiled:
-            for sums, n, error, share in in_order(quick, cut(shard, 8 * self._fine_block(fine))):
-                total.join(sums)
-                count += n + 2
-                errors.append(error)
-                shares.append(share)
-            return total, count, errors, shares
 
         def one(s: slice) -> tuple[Array, Array, int, float, float]:
             X, weight = self._slice(s), self.weight[s]
@@ -397,7 +388,11 @@ class Rows:
             parts = np.array(self._fine_sums(X, times(weight, slope), fine))
             return *summed(parts), len(parts), error, share
 
-        for part, lost, number, error, share in in_order(one, cut(shard, self._fine_block(fine))):
+        # A call of compiled code costs little of what it does, so its blocks are longer.
+        work, size = (quick, 8) if compiled else (one, 1)
+        total, count, errors, shares = Total(w.shape), 0, [], []
+        blocks = cut(shard, size * self._fine_block(fine))
+        for part, lost, number, error, share in in_order(work, blocks):
             total.add(part, lost)
             count += number
             errors.append(error)

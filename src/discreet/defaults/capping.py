@@ -2,7 +2,7 @@
 
 Where noise is the problem, a loss whose gradients are capped row by row
 (:class:`~discreet.losses.calibrated_logistic.CalibratedLogistic`) needs less of it for
-nearly the same curvature. With rows in plenty the logistic loss itself is
+nearly the same curvature. With many rows the logistic loss itself is
 better: its minimiser has the least logistic risk also where the model is wrong.
 """
 

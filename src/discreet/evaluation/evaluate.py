@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from discreet.data import Grouping
 from discreet.data.storage import group_codes, tables_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.shared.base import warn_of_budget
+from discreet.estimators.shared.grouped import identifiers
 from discreet.estimators.shared.tabular import Tabular
 from discreet.evaluation.plan import EvaluationPlan
+from discreet.evaluation.released_sums import Mask
 from discreet.evaluation.result import Evaluation
 from discreet.evaluation.scored_rows import sums_over_parts
 from discreet.ledger import spending
@@ -197,19 +200,15 @@ def run_plan(
             "groups and rows_per_group belong together: whom every row belongs to, and how many "
             "rows one group counts for. Pass both or neither."
         )
-    if groups is not None and tables_of(X) is not None:
-        # privacy: of each part as many rows would count as of all of them.
-        raise InvalidData("Rows that belong to groups have to be in memory. Pass a table of them.")
     random = as_randomness(random_state)
     guarantee = with_randomness(plan.guarantee, random)
     name = type(model).__name__
     with spending(ledger, guarantee, model=name, algorithm="evaluation"):
         total, n_rows = {block.name: np.zeros(block.shape) for block in plan.blocks}, 0
 
-        def counting(taken: Any) -> Any:
-            return taken if groups is None else _drawn(taken, groups, plan, random)
-
-        for some, sums in sums_over_parts(model, X, y, plan, counting):
+        # privacy: drawn from all rows at once. Of each part as many would count as of all of them.
+        drawn = None if groups is None else partial(_drawn, groups, plan, random)
+        for some, sums in sums_over_parts(model, X, y, plan, drawn):
             n_rows += some
             # privacy: sums of parts are exact, so they add up to the sum over all rows.
             for name, value in sums.items():
@@ -226,25 +225,23 @@ def _belonging(model: Any, X: Any) -> tuple[Any, int | None]:
     if schema is None or schema.group is None:
         return None, None
     name, column = schema.group
-    if isinstance(X, Encoded) or tables_of(X) is not None:
+    if isinstance(X, Encoded):
         # privacy: scores per row would be read as scores per person.
         raise MissingBound(
             f"Column {name!r} of the schema says whom a row belongs to, and these rows come "
-            "without it. Pass a table in memory, or groups and rows_per_group.",
+            "without it. Pass a table with it, or groups and rows_per_group.",
             parameter="groups",
         )
-    return schema.identifiers(X), column.rows
+    return identifiers(schema, X, tables_of(X)), column.rows
 
 
-def _drawn(taken: Any, groups: Any, plan: EvaluationPlan, random: Randomness) -> Any:
-    """Return rows of which those count that were drawn from their groups."""
-    X, y, good = taken
-    if len(good) != len(groups):
+def _drawn(groups: Any, plan: EvaluationPlan, random: Randomness, n_rows: int) -> Mask:
+    """Return which rows were drawn from their groups."""
+    if len(groups) != n_rows:
         raise InvalidData("groups must hold one identifier for every row.")
     assert plan.rows_per_group is not None
     grouping = Grouping(plan.rows_per_group, "sample")
-    # privacy: a row that was not drawn is blank.
-    return X, y, good & (grouping.shares(group_codes(groups, len(good)), random) > 0.0)
+    return grouping.shares(group_codes(groups, n_rows), random) > 0.0
 
 
 def _may_lack(model: Any, relation: str | None) -> bool:

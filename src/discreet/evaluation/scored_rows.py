@@ -37,7 +37,11 @@ Sums = tuple[int, dict[str, Array]]
 
 
 def sums_over_parts(
-    model: Any, X: Any, y: Any, plan: EvaluationPlan, drawn: Callable[[Any], Any]
+    model: Any,
+    X: Any,
+    y: Any,
+    plan: EvaluationPlan,
+    drawn: Callable[[int], Mask] | None = None,
 ) -> Iterator[Sums]:
     """Yield numbers of rows and their sums, part by part; one part if rows are in memory.
 
@@ -46,7 +50,7 @@ def sums_over_parts(
     model, X, y, plan
         What is scored, by what rows, for what.
     drawn
-        Takes rows that were read, and leaves out those that do not count.
+        Takes the number of all rows and returns which of them count; all by default.
     """
     own = isinstance(model, Tabular)
     found = streamed(
@@ -58,25 +62,36 @@ def sums_over_parts(
         blank=True,
     )
     if found is None:
-        rows, labels, good = drawn(read(model, X, y, plan))
+        rows, labels, good = read(model, X, y, plan)
+        # privacy: a row that was not drawn is blank.
+        good = good if drawn is None else good & drawn(len(good))
         yield len(good), add_up(model, rows, labels, good, plan)
         return
     if found.target is None:
         raise InvalidData("y must be the name of the labels' column.")
     scorer, source = _bare(model), found.source()
-    if source.cluster is None:
+    if drawn is not None:
+        # Which rows of a group count is drawn here, so workers of a cluster do not score them.
+        yield from _by_block(scorer, plan, source, drawn(source.n_rows))
+    elif source.cluster is None:
         yield from _by_block(scorer, plan, source)
     else:
         for part in source.cluster.each(partial(_by_block, scorer, plan)):
             yield from part
 
 
-def _by_block(scorer: Any, plan: EvaluationPlan, source: Any) -> list[Sums]:
+def _by_block(
+    scorer: Any, plan: EvaluationPlan, source: Any, counted: Mask | None = None
+) -> list[Sums]:
     """Return numbers of rows and their sums of every block."""
-    found = []
+    found, start = [], 0
     for raw in source.blocks():
         # Predictions may round otherwise for columns than for rows, as arrays have them.
         X, y, good = read(scorer, np.ascontiguousarray(raw.X), raw.y, plan)
+        if counted is not None:
+            # privacy: a row that was not drawn is blank.
+            good &= counted[start : start + len(good)]
+            start += len(good)
         found.append((len(good), add_up(scorer, X, y, good, plan)))
     return found
 

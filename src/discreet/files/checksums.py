@@ -1,7 +1,7 @@
 """JSON values with a checksum over all of them.
 
 The checksum tells a file that was damaged, cut short or edited by hand from
-one that this library wrote. It is no signature: whoever changes a file can
+one that this library wrote. It is not a signature: whoever changes a file can
 compute it anew.
 """
 

@@ -192,7 +192,7 @@ class Ledger:
         return Balance(self.terms.budget, self._accounts(), self.terms.rules)
 
     def history(self) -> list[Spending]:
-        """Return every reservation with what became of it, oldest first."""
+        """Return every reservation with its outcome, oldest first."""
         with self._book.store.reading() as reader:
             return spendings(reader.all())
 
@@ -320,7 +320,7 @@ class Ledger:
         return found
 
     def close(self) -> None:
-        """Let nothing more be spent; runs that were reserved may still be settled."""
+        """Refuse all further reservations; runs that were reserved may still be settled."""
         self._book.close()
 
     @property

@@ -159,7 +159,7 @@ class Spending:
 
 
 def spendings(entries: Iterable[Entry]) -> list[Spending]:
-    """Return every reservation with what became of it, oldest first."""
+    """Return every reservation with its outcome, oldest first."""
     held = list(entries)
     endings = {entry.of: entry for entry in held if entry.kind in ("settle", "void")}
     return [Spending.of(e, endings.get(e.id)) for e in held if e.kind == "reserve"]

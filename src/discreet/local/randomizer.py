@@ -1,4 +1,4 @@
-"""The one-bit randomizer: which side of a public random hyperplane, told with a lie now and then.
+"""The one-bit randomizer: the side of a public random hyperplane, by randomised response.
 
 A person holds ``v`` of norm at most 1. A direction ``z``, uniform on the sphere, comes from a fresh
 random seed that does not depend on ``v``. The bit is the side of ``z`` on which ``s v`` lies, with

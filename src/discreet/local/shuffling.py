@@ -91,7 +91,7 @@ def shuffled_epsilon(answer: float, persons: int, delta: float) -> float:
 
 
 def shuffled_guarantee(spec: Spec, persons: int, delta: float) -> Guarantee:
-    """Return what holds besides if reports are shuffled; it is not what a device can guarantee.
+    """Return the second guarantee, which holds if reports are shuffled; no device can enforce it.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from discreet.schema.stateless import instead, learns_freely, leaves, own
 def pipeline_guarantee(pipe: Any) -> Guarantee:
     """Return the guarantee of all steps of a fitted pipeline together.
 
-    Costs of steps with a guarantee add up. Steps that look at no row pass. A step that
+    Costs of steps with a guarantee add up. Steps that read no row are allowed. A step that
     learned from rows without a guarantee is refused, and so is one that is not known.
     A ``FunctionTransformer`` is trusted: its function must treat each row by itself.
     All budgets must have been fixed before the first step was fitted.

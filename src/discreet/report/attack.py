@@ -77,7 +77,7 @@ def detection_curve(guarantee: Guarantee, rates: Sequence[float]) -> list[float]
 
 
 def surest(prior: float, epsilon: float) -> float:
-    """Return how sure of something one can become who was so sure of it before.
+    """Return the largest probability after the release, for a probability before it.
 
     >>> round(surest(0.01, 1.0), 4), surest(0.5, 0.0)
     (0.0267, 0.5)

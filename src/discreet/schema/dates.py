@@ -20,8 +20,8 @@ DAY = 86_400.0
 class Date(NumberColumn):
     """Dates, with or without a time; one feature, the days since the first date.
 
-    Dates outside the declared range are clipped to it. A time zone is not looked
-    at: dates are those of the clock that wrote them. A date is no target.
+    Dates outside the declared range are clipped to it. Time zones are
+    ignored: dates are those of the clock that wrote them. A date cannot be a target.
 
     Parameters
     ----------

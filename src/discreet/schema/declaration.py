@@ -312,7 +312,7 @@ class Schema:
         table
             A data frame of pandas or polars, an Arrow table, or a mapping of columns.
         target
-            Column that is no feature.
+            Column that is not a feature.
         labelled
             Whether the table holds the target, to be returned as labels.
         """

@@ -17,7 +17,7 @@ from discreet.schema.column import Column, text
 class Person(Column):
     """Identifiers: rows with the same one belong to one group, such as a person.
 
-    The column is no feature. A fit by a schema that has one protects all rows of a group
+    The column is not a feature. A fit by a schema that has one protects all rows of a group
     together, and a group counts as at most ``rows`` rows. A row without an identifier counts
     for nothing. Identifiers are compared as text.
 
@@ -60,7 +60,7 @@ class Person(Column):
         return [text(cell) or None for cell in cells]
 
     def values(self, cells: Any) -> Array:
-        """Return NaN: an identifier is no number."""
+        """Return NaN: an identifier is not a number."""
         return np.full(len(cells), np.nan)
 
     def to_dict(self) -> dict[str, Any]:

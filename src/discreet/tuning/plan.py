@@ -255,7 +255,7 @@ class SearchPlan:
 
     @property
     def advice(self) -> str:
-        """When the default is the better buy."""
+        """When the default is likely to do better."""
         text = (
             f"Tuning pays only if the best candidate with {self.noise_ratio:.2f} times the noise "
             "and fewer rows beats the default settings with the whole budget."

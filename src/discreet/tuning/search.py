@@ -74,7 +74,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
         candidate once) or ``"auto"``.
     expected_tries
         Mean number of tries; default: ten for each candidate, so that a given one is
-        missed with a chance of a tenth.
+        missed with probability 0.1.
     epsilon, delta
         Budget of the whole search.
     scoring
@@ -136,7 +136,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     # Before any row is read.
 
     def plan(self, n_features: int | None = None, n_rows: int | None = None) -> SearchPlan:
-        """Price the search: what each fit gets, and when the default is the better buy.
+        """Price the search: what each fit gets, and when the default is likely to do better.
 
         Parameters
         ----------

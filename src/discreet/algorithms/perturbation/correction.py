@@ -4,9 +4,9 @@ The certificate of objective perturbation covers the rounding errors of all rows
 grow with their number, and noise on the weights has to hide them. From some millions of
 rows on this noise is larger than the one that protects a row. A noisy sum has no such
 problem: the rows that two neighbours share round alike, so its noise stays the same
-however many rows there are. So a small part of the budget buys weights by objective
-perturbation, and the rest a noisy Hessian and two noisy gradients, each at the best
-weights so far::
+however many rows there are. So objective perturbation finds weights with a small
+part of the budget, and the rest goes to a noisy Hessian and two noisy gradients, each at
+the best weights so far::
 
     minimise  <G, w - v> + (w - v)'H(w - v)/2 + reg(w)   over the set
 
@@ -34,6 +34,7 @@ import numpy as np
 from discreet.accounting import Budget, Composed, Event, Gaussian, Pure, gaussian_multiplier
 from discreet.bounds import Array, rows_apart
 from discreet.data import Rows
+from discreet.data.certified import loop_pays
 from discreet.data.cluster import sums_of
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows
 from discreet.mechanisms.hessian_noise import HessianNoise
@@ -153,7 +154,10 @@ class Correction:
         # privacy: the only exits of data here, this one and the sums below.
         values, vectors = np.linalg.eigh(self.hessian.add(exact, random))
         matrix = (vectors * np.maximum(values, self.floor)) @ vectors.T
-        with sums_of(rows, loss, shifting=shifting, work=0.0) as sums:
+        # privacy: which code it is rounds differently, so it goes by the public number of rows.
+        assert self.problem.n_rows is not None
+        compiled = loop_pays(loss, self.problem.n_rows * self.problem.dimension)
+        with sums_of(rows, loss, shifting=shifting, work=math.inf if compiled else 0.0) as sums:
             for noise in self.gradients:
                 total = sums.full(weights, self.problem.terms.lipschitz)
                 weights = self._step(weights, noise.add(total, random), matrix)

@@ -1,14 +1,14 @@
 """Objective perturbation twice: the second ridge pulls to where the first one ended.
 
-The ridge that objective perturbation needs shrinks the weights, and with rows in
-plenty that costs more than the noise does. So a small part of the budget buys
-rough weights first, with more noise and a stronger ridge; the rest buys a run
-whose ridge term is ``strength/2 ||w - first||^2``. What the first run already
-found is not shrunk again.
+The ridge that objective perturbation needs shrinks the weights, and with many rows
+that costs more than the noise does. So a first run finds rough weights with a small
+part of the budget, more noise and a stronger ridge. The second run has the rest and
+the ridge term ``strength/2 ||w - first||^2``: what the first run found is not shrunk
+again.
 
-Classes that nearly separate want weights that are longer still. So for a logistic
-loss without a penalty a small part of the budget buys noisy sums along the second
-weights, which lengthen them where that is clear (:mod:`discreet.algorithms.gradient.line_search`).
+Classes that nearly separate need longer weights still. So for a logistic loss without
+a penalty a small part of the budget goes to noisy sums along the second weights, which
+lengthen them where that is clear (:mod:`discreet.algorithms.gradient.line_search`).
 
 Theorem. Given the first weights, the second objective differs from the one of
 :mod:`discreet.algorithms.perturbation.objective_perturbation` by a linear term that does not

@@ -59,7 +59,7 @@ def memory() -> Memory:
 
 @contextmanager
 def memory_limit(limit: int | str, folder: str | Path | None = None) -> Iterator[None]:
-    """Let rows take so much memory at most; what does not fit goes to a file without a name.
+    """Limit the memory of rows; what does not fit goes to a temporary file without a name.
 
     Bounded rows are sensitive data, so the folder should be on a disk that is as well
     protected as the data itself. Without a limit rows may take half of the machine's

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.data import Grouping, Source
-from discreet.data.storage import tables_of
+from discreet.data.storage import Tables, tables_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.estimators.shared.tabular import Tabular
-from discreet.schema import Encoded
+from discreet.schema import Encoded, Schema
 
 
 class Grouped(Tabular):
@@ -55,13 +55,7 @@ class Grouped(Tabular):
                     "groups out.",
                     parameter="groups",
                 )
-            if tables is None:
-                groups = schema.identifiers(X)
-            else:
-                name = schema.group[0]
-                tables.check([name])
-                parts = tables.read([name])
-                groups = [one for part in parts for one in schema.identifiers(part)]
+            groups = identifiers(schema, X, tables)
         if groups is not None and grouping is None:
             # privacy: a default would be a guess of what only the user can declare.
             raise MissingBound(
@@ -85,3 +79,21 @@ class Grouped(Tabular):
         if grouping is None or codes is None:
             return source.n_rows
         return grouping.size(codes, self.neighbours, getattr(self, "n_rows", None))
+
+
+def identifiers(schema: Schema, X: Any, tables: Tables | None) -> Any:
+    """Return whom rows belong to by a column of the schema, of a table or of files.
+
+    >>> from discreet.schema import Person, Range
+    >>> schema = Schema({"age": Range(0, 100), "person": Person(rows=2)})
+    >>> identifiers(schema, {"age": [1, 2], "person": ["a", None]}, None)
+    ['a', None]
+    """
+    if tables is None or schema.group is None:
+        return schema.identifiers(X)
+    name = schema.group[0]
+    tables.check([name])
+    # Each identifier is held once, however many rows have it.
+    held: dict[Any, Any] = {}
+    parts = map(schema.identifiers, tables.read([name]))
+    return [held.setdefault(one, one) for part in parts for one in part]

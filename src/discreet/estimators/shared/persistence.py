@@ -308,7 +308,7 @@ def load(path: str | Path) -> Any:
     """Return the model saved in a JSON file.
 
     A file that is damaged, edited, or of a claim that its own values contradict
-    is refused. A checksum is no signature: take files from those you trust.
+    is refused. A checksum is not a signature: take files from those you trust.
 
     Examples
     --------

@@ -252,7 +252,7 @@ def _columns(frame: Any) -> Any:
 
 
 def check_labels(y: Any) -> None:
-    """Refuse labels of a classifier that are no classes.
+    """Refuse labels of a classifier that are not classes.
 
     >>> check_labels(np.array(["no", "yes"]))
     """
