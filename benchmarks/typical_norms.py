@@ -7,7 +7,8 @@
 Each problem is fitted in natural units, with an intercept, in two forms: with the range of each
 column (``ranges``), and as a schema has it, where indicators of one category count as one column
 (``table``). Candidates are parts of the longest norm and its root, as a typical norm; ``cut`` is
-the root as a row norm, so that rows are shortened. ``categories in full`` is the rule for schemas. Artificial laws have no units and are left out.
+the root as a row norm, so that rows are shortened. ``categories in full`` is the rule for schemas.
+Artificial laws have no units and are left out.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def run(arguments: argparse.Namespace) -> None:
         columns, best = train.X.shape[1], optimum(kind, train, test)
         sizes = {"ranges": (columns, 0), "table": counts(train)}
         for form, delta in (("ranges", DELTA), ("ranges", 0.0), ("table", DELTA)):
-            if (form == "table" and sum(sizes[form]) == columns) or (kind == "classes" and not delta):
+            if (form == "table" and sum(sizes[form]) == columns) or (
+                kind == "classes" and not delta
+            ):
                 continue
             few = names if form == "ranges" and delta else [BEFORE, "0.5", RULE]
             few = few if form == "ranges" else [*few, FULL]

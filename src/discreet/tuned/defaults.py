@@ -44,7 +44,7 @@ CLIP_PERTURBED = 0.75
 # Length of the early-stopped descent: tournament.py, on the choosing half of the bank.
 
 REACH = {"sign": 1.4, "real": 0.35}
-"""How far noise may move one weight, in label bounds over the typical norm (logits: one over it)."""
+"""How far noise may move one weight, in label bounds over the typical norm; logits: one over it."""
 
 REACH_ROWS = 50.0
 """Rows per unit of noise at which it moves that far; it grows with their cube root."""
