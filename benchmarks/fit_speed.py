@@ -101,7 +101,7 @@ CASES = (
         1.5,
     ),
     Case("squared 1e5 x 20", "number", (100_000, 20), "SGDRegressor", {}, ("sgd-squared",), 1.5),
-    Case("quantile 1e5 x 20", "number", (100_000, 20), "QuantileRegressor", {}, ("quantile",), 1.5),
+    Case("quantile 1e4 x 20", "number", (10_000, 20), "QuantileRegressor", {}, ("quantile",), 3),
     Case("lasso 1e5 x 20", "number", (100_000, 20), "Lasso", {}, ("lasso",), 1.5),
     Case(
         "sparse logistic 1e5 x 20",
