@@ -680,6 +680,8 @@ def test_doubling() -> None:
         tests = runs.test_epsilon * (k if test == "fresh" else 1)
         assert outcome.guarantee.epsilon == pytest.approx((2**k - 1) * 0.05 + tests)
         assert outcome.guarantee.reserved == runs.reserved
+        most = runs.test_epsilon * (9 if test == "fresh" else 1) + (2**9 - 1) * 0.05
+        assert runs.reserved == (pytest.approx(most), 0.0)
     with pytest.raises(InvalidParameter, match="max_error is too small"):
         replace(small, query=replace(small.query, target=1e-30))
     hopeless = replace(small, first=1e-9, count=2).run(rows(), Seeded(0))

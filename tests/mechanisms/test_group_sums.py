@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from discreet.bounds import Array, Bounds
 from discreet.data import Grouping, Rows
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped_sums import ClippedSums, sum_rounding
 from discreet.losses import Logistic, Loss, Softmax, Squared
 from discreet.mechanisms.group_sums import GroupSums, rounding_of
 from discreet.problem import Problem
@@ -43,6 +43,18 @@ def test_no_part_is_longer_than_its_clips_in_rational_numbers() -> None:
             part = of_one_group(rng.normal([3.0, 0.0, 0.0], size=(9, 3)), k)
             assert sum(Fraction(v) ** 2 for v in part) <= k * k
             assert np.linalg.norm(part) > 0.9 * min(k, 7)
+
+
+def test_rounding_in_groups_and_between_them_is_paid_for() -> None:
+    """The terms of the proof: twice the rounding of a sum, and that of the norms of groups."""
+    n, p = 10**6, 5
+    problem = Problem(
+        loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)), n_features=p, n_rows=100,
+        grouping=Grouping(2, "clip"),
+    )  # fmt: skip
+    plain = sum_rounding(3.0, n_rows=n, shifting=True)
+    norms = 2 * (p + 16) * 2.0**-53
+    assert rounding_of(3.0, problem, n_rows=n, shifting=True) >= 2 * (plain + norms * n * 3.0)
 
 
 def plainly(X: Array, slope: Array, codes: Any, clip: float, most: int) -> Array:

@@ -255,10 +255,13 @@ class ActiveRows:
         # each is on the same side wherever it stands.
         if self._corner is not None:
             close = np.flatnonzero(~(size > self._unsure))
-            t[close] = products(self._X[close], w) - self._near[close]
+            if len(close):
+                t[close] = products(self._X[close], w) - self._near[close]
             return self._sum(self._X, self._side(t, *self._near_sides))
         # privacy: rows within their caps add exactly zero, active or not.
         places = np.flatnonzero(~(size <= self._within))
+        if not len(places):
+            return np.zeros(w.shape), 0.0
         X, found = self._X[places], self._places[places]
         z = products(X, w)
         slope = self._weighted(self._loss.slope(z, self._rows.y[found]), found)

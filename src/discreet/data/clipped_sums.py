@@ -55,6 +55,9 @@ EAGER = 2**30
 
 BROAD = 64
 
+GATHERED = 2**28
+"""The same for batches: a kernel reads rows where they are, and numpy copies them first."""
+
 MOST_CAP = 2.0**1000
 """Larger caps cut nothing, and twice as much would be infinite."""
 
@@ -89,6 +92,15 @@ def patience_of(dimension: int) -> int:
     (True, True)
     """
     return min(EAGER, PATIENCE) if dimension >= BROAD else PATIENCE
+
+
+def work_of(values: float, *, batches: bool) -> float:
+    """Return how much work it is to read so many values; without end if a kernel surely pays.
+
+    >>> work_of(2.0**28, batches=False), work_of(2.0**28, batches=True)
+    (268435456.0, inf)
+    """
+    return math.inf if batches and values >= GATHERED else values
 
 
 def _kept(size: int) -> int:
@@ -153,8 +165,8 @@ class ClippedSums:
     shifting
         Whether the positions of rows may differ between neighbours.
     work
-        Public number of values that all sums together will read: a kernel is
-        compiled at once if that pays, or never. By default values are counted,
+        Public number of values that all sums together will read (:func:`work_of`): a kernel
+        is compiled at once if that pays, or never. By default values are counted,
         unless ``shifting``, when their number is secret and numpy does it all.
     reach
         Public bounds on a row, with which sums at weights that move little may

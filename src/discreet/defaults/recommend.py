@@ -39,7 +39,7 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     ...                   n_features=5, n_rows=1000)
     >>> plan = recommend(problem, Budget(1.0, 1e-6))
     >>> plan.algorithm, plan.reason
-    ('noisy-gradient', '106 rows per unit of noise, few rows (0 to 400): early stopping of ...')
+    ('noisy-gradient', '106 rows per unit of noise, few rows (0 to 400): gradient descent ...')
     >>> recommend(problem, Budget(1.0, 1e-6), Asked(algorithm="output-perturbation")).algorithm
     'output-perturbation'
     """

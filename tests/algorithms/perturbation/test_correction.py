@@ -54,6 +54,8 @@ def test_run_and_steps_together_cost_no_more_than_the_budget(neighbours, budget)
     plan = ObjectivePerturbation().plan(problem(neighbours=neighbours), budget)
     assert plan.correction is not None
     assert plan.event.delta(budget.epsilon) <= budget.delta * (1 + 1e-9)
+    for part in (plan.noise.event, plan.correction.event):  # each of them is in the sum
+        assert plan.event.delta(0.5 * budget.epsilon) >= part.delta(0.5 * budget.epsilon)
     assert plan.guarantee.epsilon == budget.epsilon
     assert plan.guarantee.delta == budget.delta
 

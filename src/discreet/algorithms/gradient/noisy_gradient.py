@@ -36,6 +36,7 @@ from discreet.algorithms.gradient.step_rules import Facts, batch_rate
 from discreet.bounds import Array
 from discreet.checks import one_of
 from discreet.data import Source
+from discreet.data.clipped_sums import work_of
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -79,7 +80,7 @@ class NoisyGradient:
     momentum
         Below 1; gradients are taken at a moving average of the iterates that
         keeps this part of itself. Without constraint and penalty that is the
-        heavy ball. By default the rule's, which is 0 but for ``"heavy-ball"`` and
+        heavy ball. By default the rule's, which is 0 except for ``"heavy-ball"`` and
         ``"typical"``. No bound on the excess is known with another one.
     clip
         Bound on the norm of one row's gradient. By default the Lipschitz
@@ -100,14 +101,14 @@ class NoisyGradient:
         added.
     norm_guess
         Public guess of the norm of good weights, for the default steps and the
-        printed bound: steps go no further, and further than usual if it is above the usual
-        one. Privacy does not depend on it.
+        printed bound: steps stay within it, and go further than usual if it is above the
+        usual one. Privacy does not depend on it.
     line_search
         Further noisy sums that fit the length of the weights along their
         direction (:mod:`discreet.algorithms.gradient.line_search`), for logistic losses. Each
         costs as much as a step.
     conservative
-        Whether the line search changes the length only where it speaks clearly against it.
+        Whether the line search changes the length only where that is clearly better.
 
     Examples
     --------
@@ -369,7 +370,9 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         # that for noisy sums, does not allow.
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         assert self.problem.n_rows is not None
-        work = self.steps * self.sampler.rate * self.problem.n_rows * self.problem.dimension
+        rate = self.sampler.rate
+        values = self.steps * rate * self.problem.n_rows * self.problem.dimension
+        work = work_of(values, batches=rate < 1.0)
         # privacy: as above; the proof for the last iterate is for the sums themselves.
         again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
         with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:

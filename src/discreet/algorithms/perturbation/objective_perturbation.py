@@ -105,7 +105,7 @@ class ObjectivePerturbation:
     norm_guess
         Public guess of the norm of good weights, for the strength and the printed bound;
         privacy does not depend on it. The ridge is for shorter weights where noise
-        dominates, and for longer ones of a classifier where rows are plenty.
+        dominates, and for longer ones of a classifier with many rows.
     noise
         ``"gaussian"``, or ``"gamma"``, which leaves the delta of the budget unspent; by
         default the one for the budget.

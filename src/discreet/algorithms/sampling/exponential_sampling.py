@@ -44,7 +44,7 @@ class ExponentialSampling:
         reference, tiny problems on a box) or ``"hit-and-run"`` (needs
         ``guarantee="approximate"``). ``"auto"`` takes the best exact one.
     guarantee
-        ``"exact"``, or ``"approximate"`` to allow a chain nobody can certify.
+        ``"exact"``, or ``"approximate"`` to allow a Markov chain without a proved mixing time.
     regularised
         Add the ridge term of Gopi, Lee and Liu and use its (epsilon, delta)
         guarantee, over a box. Privacy then rests on convexity: opt-in.
