@@ -14,11 +14,14 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# Meanwhile the other core compiles the tests, which each worker of the suite would do else.
 types: $(VENV)/.ready
-	$(BIN)/mypy
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq > /dev/null & \
+	$(BIN)/mypy; found=$$?; wait; exit $$found
 
 suite: $(VENV)/.ready
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # The site, in build/site; a warning, such as a link that leads nowhere, stops it.
 docs: $(VENV)/.ready

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import discreet
@@ -56,15 +57,24 @@ FAMILIES = ("gradient", "sampling", "perturbation", "frank_wolfe", "support", "s
 FILES = [p for p in sorted(SOURCE.rglob("*.py")) if p.parent != SOURCE or p.stem in ROOMS]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def module(path: Path) -> tuple[str, ...]:
     """Return the parts of a file's module name below the package."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
-def imported(path: Path, *, at_once: bool = False) -> Iterator[tuple[str, ...]]:
-    """Yield the modules of the package that a file imports (at once), as parts of their names."""
-    tree = ast.parse(path.read_text())
+@cache
+def imported(path: Path, *, at_once: bool = False) -> list[tuple[str, ...]]:
+    """Return the modules of the package that a file imports (at once), as parts of their names."""
+    return list(_imported(parsed(path), at_once))
+
+
+def _imported(tree: ast.Module, at_once: bool) -> Iterator[tuple[str, ...]]:
     for node in tree.body if at_once else ast.walk(tree):
         found = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
@@ -150,7 +160,7 @@ def test_no_code_asks_for_a_particular_part() -> None:
     asked = [
         (".".join(module(path)), name.id)
         for path in FILES
-        for call in ast.walk(ast.parse(path.read_text()))
+        for call in ast.walk(parsed(path))
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("isinstance", "type")
         for name in ast.walk(call)
         if isinstance(name, ast.Name) and name.id in parts

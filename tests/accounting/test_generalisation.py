@@ -28,9 +28,10 @@ def mean_absolute_sum(n: int) -> float:
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
 def test_uniform_gap_is_met_within_a_small_factor_by_signs(n: int) -> None:
     """With loss ``-w x`` and random signs the best fit of norm B has gap ``B E|sum x| / n``."""
-    exact = 3.0 * mean_absolute_sum(n) / n
-    bound = uniform_gap(lipschitz=1.0, radius=3.0, n_rows=n).value
-    assert exact <= bound <= 2.9 * exact
+    for slope in (0.5, 4.0):
+        exact = slope * 3.0 * mean_absolute_sum(n) / n
+        bound = uniform_gap(lipschitz=slope, radius=3.0, n_rows=n).value
+        assert exact <= bound <= 2.9 * exact
 
 
 @pytest.mark.parametrize(("p", "n"), [(1, 50), (20, 100), (300, 400)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
-from discreet.accounting import BoundedRange, Budget, Composed, Event, Pure
+from discreet.accounting import ZCDP, BoundedRange, Budget, Composed, Event, Pure
 from discreet.mechanisms.bounded_range import MOST_ROUNDS, per_round
 
 
@@ -23,6 +25,16 @@ def test_choices_cost_the_budget_and_the_event_covers_them(budget: Budget, round
         assert event.delta(epsilon) >= together(eta, rounds).delta(epsilon) * (1 - 1e-6)
     if rounds <= MOST_ROUNDS:  # little of the budget is wasted
         assert together(1.01 * eta, rounds).delta(budget.epsilon) > budget.delta
+
+
+@pytest.mark.parametrize("rounds", range(1, 40))
+def test_choices_of_any_range_never_pass_what_they_claim(rounds: int) -> None:
+    """Each costs ``eta**2 / 2``, in real arithmetic."""
+    eta, event = per_round(Budget(0.1, 1e-3), rounds, bounded=False)
+    if isinstance(event, ZCDP):
+        assert rounds * Fraction(eta) ** 2 / 2 <= Fraction(event.rho)
+    else:
+        assert rounds <= 4
 
 
 def test_without_delta_epsilons_add_up() -> None:

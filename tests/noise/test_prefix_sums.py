@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -474,3 +475,27 @@ def test_noise_pays_for_participations_rounding_and_grid(times: int, apart: int)
     moved += 2 * math.sqrt(touched) * tree.rounding * reach
     assert sums.paid >= moved + math.sqrt(touched * 5) * sums.noise.grid.step
     assert sums.sigma >= 2.0 * sums.paid
+
+
+@pytest.mark.parametrize("sensitivity", [1e-3, 1e3])
+def test_the_grid_holds_sums_and_noise(sensitivity: float) -> None:
+    made = plan(Tree(16), sensitivity=sensitivity, multiplier=2.0, shape=(5,), reach=sensitivity)
+    assert made.noise.grid.reach >= 19.9 * made.sigma
+    assert made.noise.grid.reach >= Tree(16).gain * sensitivity
+
+
+def test_the_rounding_of_a_toeplitz_row_is_covered() -> None:
+    strategy, rng = Toeplitz(64), np.random.default_rng(0)
+    coder, given = strategy.coder((8,)), rng.uniform(-1, 1, (64, 8)) / math.sqrt(8)
+    true = [Fraction(1)]
+    for k in range(1, 64):
+        true.append(true[-1] * (2 * k - 1) / (2 * k))
+    worst = 0.0
+    for n, x in enumerate(given):
+        rows = coder.encode(x)
+        coder.decode(rows)
+        found = np.ravel(rows)
+        exact = [sum(true[n - i] * Fraction(given[i, j]) for i in range(n + 1)) for j in range(8)]
+        gaps = [float(Fraction(a) - b) for a, b in zip(found, exact, strict=True)]
+        worst = max(worst, float(np.linalg.norm(gaps)))
+    assert worst <= strategy.rounding <= 2000 * worst

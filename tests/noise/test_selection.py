@@ -180,6 +180,10 @@ def test_proposals_state_their_probability_exactly() -> None:
         assert weight >= math.exp(x[j]) * 2.0**40 * (1 - 2.0**-50)
 
 
+def test_all_candidates_may_be_asked_for() -> None:
+    assert top(np.array([3.0, 1.0, 2.0]), 3, Seeded(0)).tolist() == [0, 1, 2]
+
+
 def test_refusals() -> None:
     with pytest.raises(NotCertified, match="not finite"):
         exponential_mechanism(np.array([0.0, math.nan]), Seeded(0))

@@ -240,7 +240,7 @@ def _fixed_size(batch: int | None, cap: int | None, n_rows: int) -> Sampler:
 
 
 def _usual(n_rows: int) -> int:
-    return max(1, n_rows // 2, min(n_rows - 1, 256)) if n_rows < 512 else max(256, n_rows // 20)
+    return max(1, min(n_rows - 1, max(256, n_rows // 20)))
 
 
 SAMPLERS: dict[str, Callable[[int | None, int | None, int], Sampler]] = {

@@ -119,6 +119,8 @@ def test_two_curves_compose_as_a_second_accountant_says() -> None:
         for events in ((Gaussian(a), Gaussian(b)), (Gaussian(a), Gaussian(3 * a), Gaussian(b))):
             exact = Composed(events).delta(epsilon)
             assert exact <= chain_delta(events, epsilon) <= 1.005 * exact
+            # Far out there is nothing left but what rounding may hide.
+            assert 0.0 < chain_delta(events, 100.0) < 1e-12
     for neighbours in NEIGHBOURS:
         plan = RecentredPerturbation().plan(problem(neighbours=neighbours), Budget(1.0, 1e-6))
         one, two = (run.event.events[0] for run in (plan.first, plan.second))  # type: ignore[attr-defined]
