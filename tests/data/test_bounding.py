@@ -447,3 +447,14 @@ def test_a_typical_norm_cuts_no_row_and_is_at_most_the_longest():
     assert bounding.typical_norm == pytest.approx(math.hypot(0.5, 1.0))
     far = Bounding.plan(replace(bounds, typical_norm=9.0), 4, Logistic(), intercept=1.0)
     assert far.typical_norm == far.row_norm
+
+
+@pytest.mark.parametrize("asked", ["narrow", "reread", "afar"])
+def test_float32_rows_of_files_are_stored_as_they_came_where_sums_are_all_that_is_asked_for(asked):
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic(), intercept=1.0)
+    source = ArraySource(np.ones((5, 2), np.float32), np.arange(5) % 2)
+    source.streamed = True
+    assert bounding.apply(source).X.dtype == np.float64
+    rows = bounding.apply(source, **{asked: True})
+    assert rows.X.dtype == np.float32
+    assert (np.linalg.norm(rows.X.astype(float), axis=1) <= bounding.row_norm).all()

@@ -32,6 +32,9 @@ from discreet.losses import Loss
 LEAST_VALUES = 2**19
 """Values of the rows from which on it saves time."""
 
+MOST_VALUES = 2**25
+"""Values up to which half of the rows may be copied without filling memory."""
+
 MOST_ROWS = 2**20
 MEMORY = 64
 """Steps that are remembered, to guess how long weights stay near."""
@@ -72,7 +75,9 @@ def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> A
     if rows.sparse or rows.X.dtype != np.float64 or rows.resident.spilled or loss.outputs > 1:
         return None
     # privacy: sizes are public where positions are kept.
-    if n * p < LEAST_VALUES or not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard) or p > 1024:
+    if not LEAST_VALUES <= n * p <= MOST_VALUES or p > 1024:
+        return None
+    if not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard):
         return None
     inner = loss.inner
     if not inner.quadratic and inner.corner(np.ones(1)) is None:
