@@ -435,3 +435,14 @@ def test_sources_that_miscount_are_refused_without_a_number(sizes, sparse):
         bounding.apply(Announced(sizes, sparse))
     assert not any(digit in str(refusal.value) for digit in "0123456789")
     assert bounding.apply(Announced((4, 6), sparse)).n_rows == 10
+
+
+@pytest.mark.parametrize("asked", ["narrow", "reread", "afar"])
+def test_float32_rows_of_files_are_stored_as_they_came_where_sums_are_all_that_is_asked_for(asked):
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic(), intercept=1.0)
+    source = ArraySource(np.ones((5, 2), np.float32), np.arange(5) % 2)
+    source.streamed = True
+    assert bounding.apply(source).X.dtype == np.float64
+    rows = bounding.apply(source, **{asked: True})
+    assert rows.X.dtype == np.float32
+    assert (np.linalg.norm(rows.X.astype(float), axis=1) <= bounding.row_norm).all()
