@@ -151,8 +151,12 @@ def test_only_public_values_decide_whether_rows_may_be_left_out() -> None:
     assert active_rows(wide, Logistic(), reach, None) is None
     assert active_rows(wide.take(slice(0, BLOCK_ROWS - 1)), Hinge(), reach, None) is None
     # Copies of half of the rows would fill memory.
-    large = Rows(np.broadcast_to(0.0, (2**16, 1000)), wide.y, wide.y, wide.y)
+    large = Rows(np.broadcast_to(0.0, (2**20, 33)), wide.y, wide.y, wide.y)
     assert active_rows(large, Hinge(), reach, None) is None
+    # Weights of many columns move too far at a step.
+    broad = Rows(np.zeros((BLOCK_ROWS, 41)), wide.y)
+    assert active_rows(broad, Hinge(), reach, None) is None
+    assert active_rows(broad, Squared(), reach, None) is not None
     narrow = Rows(wide.X.astype(np.float32), wide.y)
     assert active_rows(narrow, Hinge(), reach, None) is None
     # privacy: positions must be kept.

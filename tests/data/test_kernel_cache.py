@@ -40,6 +40,17 @@ def test_a_folder_that_others_can_write_to_is_not_safe(tmp_path):
         assert not safe(own)
 
 
+def test_a_folder_of_another_user_is_not_safe(tmp_path, monkeypatch):
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    if os.getuid() == 0:  # what belongs to root is safe for everybody
+        os.chown(own, 4321, -1)
+    else:
+        owner = own.stat().st_uid
+        monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    assert not safe(own)
+
+
 def test_a_folder_below_one_that_others_can_write_to_is_not_safe(tmp_path):
     shared = tmp_path / "shared"
     inner = shared / "inner"

@@ -148,6 +148,25 @@ def test_a_secret_number_of_rows_changes_no_plan_and_stands_nowhere(
     assert not any(re.search(r"(?<![\d.])1613(?!\d)", text) for text in told)
 
 
+@pytest.mark.parametrize(
+    ("metric", "error"), [("excess-risk", 0.05), ("loss", 0.6), ("error-rate", 0.3)]
+)
+def test_stating_what_a_default_resolves_to_changes_nothing(metric: str, error: float) -> None:
+    model = AccuracyFirst(LOGISTIC, max_error=error, metric=metric, max_epsilon=8.0)
+    plan = model.plan(2, N)
+    facts = plan.facts()
+    method, _, kind = facts["method"].rstrip(")").partition(" (")
+    stated: dict[str, Any] = {"method": method}
+    if method == "noise-reduction":
+        stated |= {"noise": kind, "margin": facts["margin"]}
+    for name, value in stated.items():
+        assert clone(model).set_params(**{name: value}).plan(2, N) == plan, name
+    ridge = clone(model).set_params(estimator__C=1 / facts["strength"]).plan(2, N).facts()
+    for name, value in facts.items():
+        same = value if isinstance(value, str) else pytest.approx(value, rel=1e-9)
+        assert ridge[name] == same, name
+
+
 def test_auto_takes_what_reserves_least() -> None:
     cheap = AccuracyFirst(LOGISTIC, max_error=0.05).plan(2, N).reserved[0]
     for method in ("one-shot", "theory", "noise-reduction"):

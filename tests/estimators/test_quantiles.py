@@ -240,6 +240,15 @@ def test_a_weak_budget_is_warned_of(kind: type[PrivateMedian | PrivateQuantile])
         kind(epsilon=50.0, bounds=bounds).fit(rows)
 
 
+@pytest.mark.parametrize("by", ["ranks", "pinball"])
+def test_the_median_is_the_quantile_of_one_half(by: str) -> None:
+    rows, bounds = np.random.default_rng(0).uniform(0, 1, (200, 2)), Bounds(features=(0, 1))
+    one = PrivateMedian(bounds=bounds, by=by, random_state=3).fit(rows)
+    two = PrivateQuantile(bounds=bounds, by=by, quantile=0.5, random_state=3).fit(rows)
+    np.testing.assert_array_equal(np.ravel(one.quantiles_), np.ravel(two.quantiles_))
+    assert one.guarantee_ == two.guarantee_
+
+
 def test_what_is_refused_where_missing_values_are_not() -> None:
     model = PrivateMedian(bounds=Bounds(features=(0, 1)))
     with pytest.raises(InvalidData, match=r"^X has an infinite value.* NaN may stay"):

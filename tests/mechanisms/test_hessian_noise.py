@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.accounting import gaussian_multiplier
+from discreet.accounting.utility import mean_squared_noise
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.data import ArraySource, Rows
 from discreet.losses import Huber, Logistic, Softmax
@@ -104,3 +105,12 @@ def test_rounding_stays_payable_up_to_ten_billion_rows():
         few, many = (problem("sign", neighbours, n) for n in (1000, 10**10))
         most = sensitivity(many, n_rows=10**10, shifting=neighbours == "add-remove")
         assert most <= 16 * sensitivity(few, n_rows=1000)
+
+
+def test_pure_noise_pays_for_the_grid_in_every_coordinate() -> None:
+    task = problem("sign", "zero-out")
+    made, size = HessianNoise.pure(task, 0.5, n_rows=40), 6
+    paid = made.noise.grid.surcharged(sensitivity(task, n_rows=40), size, "l2")
+    assert made.scale * 0.5 >= paid * (1 - 2.0**-50)
+    each = math.sqrt(mean_squared_noise("gamma", made.scale, size) / size)
+    assert made.spectral == pytest.approx(each * math.sqrt(6))

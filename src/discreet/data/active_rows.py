@@ -36,6 +36,10 @@ MOST_VALUES = 2**25
 """Values up to which half of the rows may be copied without filling memory."""
 
 MOST_ROWS = 2**20
+
+MOST_COLUMNS = {"corner": 40, "quadratic": 128}
+"""Columns up to which it saves time: with more, noise moves weights further at a step."""
+
 MEMORY = 64
 """Steps that are remembered, to guess how long weights stay near."""
 
@@ -52,7 +56,7 @@ SMALL = 16
 """Rows of the sums of second moments that are added with compensation."""
 
 SLACK = 2.0**-30
-"""Far more than the relative rounding error of a prediction, for at most 2^20 columns."""
+"""Far more than the relative rounding error of a prediction, for these columns."""
 
 
 class Reach(NamedTuple):
@@ -75,12 +79,14 @@ def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> A
     if rows.sparse or rows.X.dtype != np.float64 or rows.resident.spilled or loss.outputs > 1:
         return None
     # privacy: sizes are public where positions are kept.
-    if not LEAST_VALUES <= n * p <= MOST_VALUES or p > 1024:
+    if not LEAST_VALUES <= n * p <= MOST_VALUES:
         return None
     if not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard):
         return None
     inner = loss.inner
     if not inner.quadratic and inner.corner(np.ones(1)) is None:
+        return None
+    if p > MOST_COLUMNS["quadratic" if inner.quadratic else "corner"]:
         return None
     return ActiveRows(rows, loss, reach, weight)
 
