@@ -55,18 +55,27 @@ def intercept(kind: str, first: Any, second: Any, epsilon: float, seed: int) -> 
     return measures(kind, (rows, y), (others, labels), w)
 
 
-def natural(kind: str, train: Data, test: Data, epsilon: float, seed: int) -> dict[str, float]:
+def natural(
+    kind: str,
+    train: Data,
+    test: Data,
+    epsilon: float,
+    seed: int,
+    delta: float = DELTA,
+    **norms: Any,
+) -> dict[str, float]:
     """Return measures of our default in natural units, with an intercept and declared ranges."""
-    common = {"epsilon": epsilon, "delta": DELTA, "random_state": seed}
+    relation = "zero-out" if delta else "replace-one"
+    common = {"epsilon": epsilon, "delta": delta, "neighbours": relation, "random_state": seed}
     if kind == "regression":
-        bounds = Bounds(features=list(train.ranges), label=train.label)
+        bounds = Bounds(features=list(train.ranges), label=train.label, **norms)
         model = PrivateRidge(bounds=bounds, **common).fit(train.X, train.y)
         low, high = train.label or (0.0, 1.0)
         guess = (2.0 * model.predict(test.X) - high - low) / (high - low)
         error = np.mean((guess - test.target) ** 2)
         return {"held_out": float(error) / 2, "r2": float(1 - error / np.var(test.target))}
     classes = tuple(range(int(train.y.max()) + 1))
-    bounds = Bounds(features=list(train.ranges), classes=classes)
+    bounds = Bounds(features=list(train.ranges), classes=classes, **norms)
     fitted = PrivateLogisticRegression(bounds=bounds, **common).fit(train.X, train.y.astype(int))
     chance, y = fitted.predict_proba(test.X), test.y.astype(int)
     held = -float(np.mean(np.log(np.maximum(chance[np.arange(len(y)), y], 1e-300))))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from discreet.checks import LEAST_SIZE, MOST_SIZE, finite, moderate, one_of, truth
 from discreet.errors import InvalidParameter
+from discreet.tuned.defaults import TYPICAL
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -145,7 +146,14 @@ class Bounds:
     ----------
     row_norm
         Longest Euclidean norm of a row, after ``features`` has scaled it.
-        Longer rows are scaled down.
+        Longer rows are scaled down. None with ranges: no row is, and the longest
+        there can be has the root of the number of features.
+    typical_norm
+        Norm that most rows have, after ``features`` has scaled them. Rows stay as they
+        are; those that are longer count for less where a default caps gradients, and
+        weights are guessed by it. None with ranges alone: the root of the longest norm
+        for logistic regression and least squares, where categories of a schema count in
+        full. Otherwise ``row_norm``.
     features
         Range of every feature in the user's units: one ``(low, high)`` pair
         for all features, or one pair per feature, in their order or by the names
@@ -179,6 +187,7 @@ class Bounds:
     """
 
     row_norm: float | None = None
+    typical_norm: float | None = None
     features: tuple[Interval, ...] | Interval | None = None
     label: Interval | None = None
     classes: tuple[Any, ...] | None = None
@@ -195,6 +204,8 @@ class Bounds:
             put("centred", truth("centred", self.centred))
         if self.row_norm is not None:
             put("row_norm", moderate("row_norm", self.row_norm))
+        if self.typical_norm is not None:
+            put("typical_norm", moderate("typical_norm", self.typical_norm))
         if self.label is not None:
             put("label", interval("label", self.label))
         if self.classes is not None:
@@ -316,6 +327,19 @@ class Bounds:
             if name not in known:
                 raise InvalidParameter(f"bounds has no field {name!r}; it has {sorted(known)}.")
         return cls(**value)
+
+
+def typical_norm(numbers: int, categories: int = 0) -> float:
+    """Return the norm that rows of so many columns are taken to have.
+
+    Ranges are wide for most rows, the more so the more columns there are, so the numbers of a row
+    count as the root of the norm they may have. Of the indicators of a category one is set, so it
+    has norm 1 in any case.
+
+    >>> typical_norm(1), round(typical_norm(100), 2), round(typical_norm(16, categories=5), 2)
+    (1.0, 3.16, 3.0)
+    """
+    return math.sqrt(categories + numbers**TYPICAL)
 
 
 def unit_roundoff() -> float:

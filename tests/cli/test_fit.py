@@ -23,7 +23,10 @@ def encoded(rows):
 
 
 BOUNDS = Bounds(
-    row_norm=3**0.5, features=[(20, 80), (0, 60), (-1, 1), (-1, 1)], classes=("no", "yes")
+    row_norm=3**0.5,
+    typical_norm=(1 + 2**0.5) ** 0.5,
+    features=[(20, 80), (0, 60), (-1, 1), (-1, 1)],
+    classes=("no", "yes"),
 )
 
 

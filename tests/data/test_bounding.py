@@ -437,6 +437,18 @@ def test_sources_that_miscount_are_refused_without_a_number(sizes, sparse):
     assert bounding.apply(Announced((4, 6), sparse)).n_rows == 10
 
 
+def test_a_typical_norm_cuts_no_row_and_is_at_most_the_longest():
+    bounds = Bounds(features=(-1, 1), typical_norm=0.5, classes=(0, 1))
+    bounding = Bounding.plan(bounds, 4, Logistic(), intercept=1.0)
+    X = np.array([[1.0, -1.0, 1.0, 1.0], [0.1, 0.0, 0.0, 0.2]])
+    kept = bounding.apply(ArraySource(X, [0, 1])).X[:, :4]
+    np.testing.assert_allclose(kept, X, rtol=1e-14)
+    assert bounding.row_norm >= math.hypot(2.0, 1.0)
+    assert bounding.typical_norm == pytest.approx(math.hypot(0.5, 1.0))
+    far = Bounding.plan(replace(bounds, typical_norm=9.0), 4, Logistic(), intercept=1.0)
+    assert far.typical_norm == far.row_norm
+
+
 @pytest.mark.parametrize("asked", ["narrow", "reread", "afar"])
 def test_float32_rows_of_files_are_stored_as_they_came_where_sums_are_all_that_is_asked_for(asked):
     bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic(), intercept=1.0)

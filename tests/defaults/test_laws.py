@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from functools import cache
 from inspect import signature
@@ -38,9 +39,18 @@ CLASSES = [name for name in AUTO if is_classifier(PUBLIC[name]())]
 COUNTS = (0, 5)
 
 
-def model(name: str, budget: tuple[float, float], /, classes: int = 2, **stated: Any) -> Any:
+def model(
+    name: str,
+    budget: tuple[float, float],
+    /,
+    classes: int = 2,
+    typical_norm: float | None = None,
+    **stated: Any,
+) -> Any:
     label = COUNTS if "Poisson" in name else (-1, 1)
-    bounds = Bounds(features=(-1, 1), label=label, classes=tuple(range(classes)))
+    bounds = Bounds(
+        features=(-1, 1), typical_norm=typical_norm, label=label, classes=tuple(range(classes))
+    )
     epsilon, delta = budget
     return PUBLIC[name](epsilon=epsilon, delta=delta, bounds=bounds, **stated)
 
@@ -86,6 +96,8 @@ def test_stating_what_a_default_resolves_to_changes_nothing(
     facts = plan.facts()
     guess = facts.get("norm guess") or plan.norm_guess
     assert_same(plan, planned(name, budget, size, norm_guess=guess), 1e-12)
+    typical = plan.problem.bounds.typical_norm or math.sqrt(3)
+    assert_same(plan, planned(name, budget, size, typical_norm=typical), 1e-12)
     if (strength := facts["strength"]) > 0 and name != "PrivateElasticNet":
         stated = {"C": 1.0 / strength} if name in CLASSES else {"alpha": strength}
         two_runs = facts["algorithm"] == "recentred-perturbation"
@@ -95,7 +107,7 @@ def test_stating_what_a_default_resolves_to_changes_nothing(
         if not two_runs and not drowned:
             assert_same(plan, planned(name, budget, size, **stated), 1e-9)
     if name in ("PrivateRidge", "PrivateElasticNet"):
-        clip = plan.problem.loss.clip / plan.problem.row_norm
+        clip = plan.problem.loss.clip / plan.problem.typical_norm
         assert_same(plan, planned(name, budget, size, clip=clip), 1e-9)
 
 

@@ -21,7 +21,7 @@ BOUNDS = Bounds(features=(-1, 1), label=(-1, 1))
 
 def clip_of(model: Any, rows: int) -> float:
     problem = model.plan(8, rows).problem
-    return float(problem.loss.clip / problem.row_norm)
+    return float(problem.loss.clip / problem.typical_norm)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -46,7 +46,8 @@ def test_a_clip_that_is_asked_for_is_taken() -> None:
 
 def test_a_ridge_clips_by_noise_alone() -> None:
     problem, budget = PrivateRidge(bounds=BOUNDS).plan(8, 6000).problem, Budget(1.0, 1e-6)
-    assert problem.loss.clip == pytest.approx(residual_clip(problem, budget) * problem.row_norm)  # type: ignore[attr-defined]
+    wanted = residual_clip(problem, budget) * problem.typical_norm
+    assert problem.loss.clip == pytest.approx(wanted)  # type: ignore[attr-defined]
     assert residual_clip(problem, budget) < residual_clip(problem, budget, 1e-3)
 
 

@@ -61,8 +61,8 @@ def test_the_noise_of_objective_perturbation_stands_first(neighbours):
         algorithm="objective-perturbation", bounds=bounds, neighbours=neighbours
     ).fit(X, y)
     found = card_dict(model)["noise_multiplier"]
-    # A row has norm sqrt(2), the intercept half of that, and no gradient is longer than both.
-    apart = 2.5**0.5 if neighbours == "zero-out" else 10**0.5
+    # A row has norm sqrt(2), the intercept half its root, and no gradient is longer than both.
+    apart = (2 + 2**0.5 / 4) ** 0.5 * (1 if neighbours == "zero-out" else 2)
     assert found[0] == pytest.approx(model.guarantee_.event.events[0].sigma / apart, rel=1e-6)
     assert 0.9 < found[0] / gaussian_multiplier(1.0, 1e-6) < 1.5
 

@@ -137,6 +137,17 @@ class Bounding:
         return math.hypot(self._limit, self.intercept) * (1.0 + 8.0 * unit_roundoff())
 
     @property
+    def typical_norm(self) -> float:
+        """Norm that most rows have, intercept included; the longest where none is declared.
+
+        No guarantee rests on it: rows are not shortened to it.
+        """
+        declared = self.bounds.typical_norm
+        if declared is None:
+            return self.row_norm
+        return min(self.row_norm, math.hypot(declared, self.intercept))
+
+    @property
     def label_bound(self) -> float:
         """Bound on the size of an encoded label; ``inf`` when there is none."""
         return self._labels.bound

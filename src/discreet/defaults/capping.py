@@ -24,7 +24,7 @@ from discreet.tuned.defaults import (
 def capped(case: Case, *, perturbed: bool = False) -> Problem:
     """Return the logistic problem with capped gradients.
 
-    Among rows as long as the bound a clip below half of it changes nothing but
+    Among rows of the typical norm a clip below half of it changes nothing but
     the scale. Shorter rows count more than those, at most one over the clip
     times: less noise for the same curvature, but bias where the model is wrong,
     so the clip rises as noise becomes less.
@@ -52,4 +52,4 @@ def capped(case: Case, *, perturbed: bool = False) -> Problem:
     part = CLIP_SCARCE + (CLIP_MANY - CLIP_SCARCE) * min(1.0, case.rows_per_noise / CLIP_ROWS)
     if perturbed:
         part = CLIP_PERTURBED
-    return replace(case.problem, loss=CalibratedLogistic(clip=part * case.problem.row_norm))
+    return replace(case.problem, loss=CalibratedLogistic(clip=part * case.problem.typical_norm))

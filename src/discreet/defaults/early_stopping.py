@@ -7,7 +7,7 @@ ones than a ridge term of the same effect. Full-batch noise moves the weights
 equally far however the time is cut into steps.
 
 Noise moves each weight alike, so what is compared with good weights is how far it
-moves one of them: ``REACH`` over the row norm, times the root of the number of
+moves one of them: ``REACH`` over the typical norm of rows, times the root of the number of
 weights for all. The more rows there are per unit of noise, the weaker the
 directions worth fitting, so the reach grows with their cube root. A guess of the
 norm that the user states takes its place.
@@ -56,6 +56,7 @@ from discreet.tuned.defaults import (
     STEPS_SHORT,
     USUAL,
     WIDE,
+    WINDOWS,
     WORK,
 )
 
@@ -88,7 +89,7 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
     assert n is not None
     guess = reach(problem, ratio)
     if case.asked.norm_guess is not None:
-        guess = min(positive("norm_guess", case.asked.norm_guess), LONGEST / norm)
+        guess = min(positive("norm_guess", case.asked.norm_guess), LONGEST / problem.typical_norm)
     # No further than where noise alone would carry the weights to the guessed norm.
     time = guess * ratio / (n * surrogate.terms.lipschitz)
     bend = n * surrogate.terms.smoothness
@@ -102,7 +103,10 @@ def early_stopped(case: Case, surrogate: Problem) -> NoisyGradient:
     # Of regressions no line search mends the length afterwards, and an average is shorter.
     short = logit and time * bend < USUAL * p
     least = STEPS_SHORT if short else STEPS
-    steps = max(least, math.ceil(time * bend * (1.0 - MOMENTUM) / (1.0 + MOMENTUM)))
+    swings = time * bend
+    steps = math.ceil(swings * (1.0 - MOMENTUM) / (1.0 + MOMENTUM))
+    # With more steps there is room for more momentum and as many windows of it.
+    steps = max(least, min(steps, math.ceil(math.sqrt(WINDOWS * swings / 2.0))))
     swing = max(1.0, time / steps * bend)
     found: dict[str, Any] = {}
     if logit:
@@ -133,9 +137,14 @@ def _rate(rows: int, weights: int, steps: int, ratio: float) -> float:
     return rate if rate < MOST_RATE else 1.0
 
 
-def reach(problem: Problem, ratio: float) -> float:
-    """Return the norm of weights to reach with so many rows per unit of noise."""
+def reach(problem: Problem, ratio: float, *, capped: bool = True) -> float:
+    """Return the norm of weights to reach with so many rows per unit of noise.
+
+    Where gradients are not capped, noise goes with the longest rows, and so does the reach.
+    """
     label = problem.bounding.label_bound
     each = REACH[problem.loss.target] * (label if math.isfinite(label) else 1.0)
     each *= max(REACH_LEAST, math.cbrt(ratio / REACH_ROWS))
-    return min(each * math.sqrt(problem.dimension), LONGEST) / problem.row_norm
+    return min(each * math.sqrt(problem.dimension), LONGEST) / (
+        problem.typical_norm if capped else problem.row_norm
+    )

@@ -141,8 +141,9 @@ class OneRun(Rule):
         return case.unhindered and case.problem.loss == Logistic()
 
     def plan(self, case: Case) -> Plan:
-        problem, norm = case.problem, reach(case.problem, case.rows_per_noise)
-        if case.region is not PLENTY:
+        problem, few = case.problem, case.region is not PLENTY
+        norm = reach(problem, case.rows_per_noise, capped=few)
+        if few:
             problem = capped(case, perturbed=True)
             # The ridge would be for shorter weights than the guess, by the rows.
             norm *= norm / ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget)

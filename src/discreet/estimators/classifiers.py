@@ -71,6 +71,7 @@ class PrivateLogisticRegression(WithIntervals, _Classifier):
     """
 
     _multinomial: ClassVar[bool] = True
+    _typical: ClassVar[bool] = True
 
     def _loss(self, bounds: Bounds, row_norm: float) -> Loss:
         assert bounds.classes is not None

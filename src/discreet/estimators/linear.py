@@ -52,9 +52,10 @@ class LinearModel(PrivateEstimator):
         return AllSpace()
 
     def _reach(self, bounds: Bounds, n_features: int) -> float:
-        """Return the size that the intercept's constant is measured by: the row norm."""
+        """Return the size that the intercept's constant is measured by: the typical norm."""
         # With ranges every feature is mapped into [-1, 1].
-        return math.sqrt(n_features) if bounds.row_norm is None else bounds.row_norm
+        longest = math.sqrt(n_features) if bounds.row_norm is None else bounds.row_norm
+        return longest if bounds.typical_norm is None else min(longest, bounds.typical_norm)
 
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         size, reach, intercept = self._size(n_rows), self._reach(bounds, n_features), 0.0

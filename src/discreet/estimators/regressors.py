@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class LeastSquares(PrivateRegressor):
     """Regressors by squares, with residuals clipped somewhere; not used directly."""
 
     clip: float | None = None
+    _typical: ClassVar[bool] = True
 
     def _penalty(self) -> float | None:
         """Slope of an elastic net, on the scale of a mean over rows."""
@@ -54,7 +55,7 @@ class LeastSquares(PrivateRegressor):
         if self.clip is not None:
             return problem
         clip = residual_clip(problem, Budget(self.epsilon, self.delta), self._penalty())
-        return replace(problem, loss=Clipped(loss=Squared(), clip=clip * problem.row_norm))
+        return replace(problem, loss=Clipped(loss=Squared(), clip=clip * problem.typical_norm))
 
 
 class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, LeastSquares):
@@ -74,7 +75,7 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
         on labels, and rows whose ranges are declared, in [-1, 1]; the plan raises
         it where privacy or noise needs more. None and 0 ask for none.
     clip
-        Residual, in half label ranges, from which a row of full norm counts
+        Residual, in half label ranges, from which a row of typical norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
         noise dominates to 1 where rows are plenty.{PENALTIES}{INFERENCE}{FITTED}
 
@@ -116,7 +117,7 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
         Penalty and its l1 share, as in scikit-learn, but on rows and labels in
         [-1, 1], where scikit-learn's 1.0 would leave no weight.
     clip
-        Residual, in half label ranges, from which a row of full norm counts
+        Residual, in half label ranges, from which a row of typical norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
         noise dominates and the penalty is small to 1 elsewhere.{FITTED}
 

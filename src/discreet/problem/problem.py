@@ -161,6 +161,11 @@ class Problem:
         """Longest norm of a bounded row, intercept included."""
         return self.bounding.row_norm
 
+    @property
+    def typical_norm(self) -> float:
+        """Norm that most bounded rows have, intercept included; no guarantee rests on it."""
+        return self.bounding.typical_norm
+
     @cached_property
     def terms(self) -> LossTerms:
         """Constants of one row's loss as a function of the weights."""
@@ -336,7 +341,9 @@ def instead_of(loss: Loss) -> str:
 
 def usual_norm(problem: Problem) -> float:
     """Return the usual norm of good weights for such labels, whatever the set."""
-    usual = NORM_GUESS[problem.loss.target] / problem.row_norm
+    # Two classes: defaults that cap gradients guess by themselves.
+    norm = problem.row_norm if problem.loss.target == "sign" else problem.typical_norm
+    usual = NORM_GUESS[problem.loss.target] / norm
     if problem.loss.target == "index":
         usual *= math.sqrt(problem.loss.outputs)  # each class has weights of its own
     return usual

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval
+from discreet.bounds import NEIGHBOURS, Array, Bounds, Interval, typical_norm
 from discreet.checks import moderate, one_of, row_count, suggestion
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
-from discreet.schema.column import RULES, Column
+from discreet.schema.column import RULES, Column, NumberColumn
 from discreet.schema.frames import identifiers_of, read_columns
 from discreet.schema.kinds import KEYS, column_of
 from discreet.schema.person import Person
@@ -58,7 +58,8 @@ class Schema:
         ``"indicator"``.
     row_norm
         Longest norm of an encoded row; by default the longest there can be, the
-        square root of the number of feature columns.
+        square root of the number of feature columns. The typical norm counts categories
+        in full and numbers by the root; see :class:`~discreet.Bounds`.
     n_rows
         Declared size of the data; used under ``add-remove`` only.
 
@@ -262,7 +263,7 @@ class Schema:
 
         >>> from discreet import Range
         >>> Schema({"age": Range(0, 100), "cost": Range(0, 9)}).bounds_for("cost")
-        Bounds(row_norm=1.0, features=((0.0, 100.0),), label=(0.0, 9.0))
+        Bounds(row_norm=1.0, typical_norm=1.0, features=((0.0, 100.0),), label=(0.0, 9.0))
         """
         self._check_known()
         parts = self._features(target)
@@ -277,10 +278,15 @@ class Schema:
             )
         return Bounds(
             row_norm=longest if self.row_norm is None else self.row_norm,
+            typical_norm=self._typical_norm(target) if self.row_norm is None else None,
             features=tuple(r for part in parts.values() for r in part.values()),
             label=None if label is None else label.label,
             classes=None if label is None else label.classes,
         )
+
+    def _typical_norm(self, target: str | None) -> float:
+        kinds = [isinstance(column, NumberColumn) for column in self.features(target).values()]
+        return typical_norm(sum(kinds), categories=len(kinds) - sum(kinds))
 
     @property
     def may_be_blank(self) -> bool:

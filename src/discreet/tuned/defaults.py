@@ -25,10 +25,15 @@ REGIONS = (
 )
 """The regions of the axis, in order. Rules name the first and the last one they are for."""
 
+# Natural units: typical_norms.py, on the choosing half of the bank.
+
+TYPICAL = 0.5
+"""Power of the longest norm that numbers of most rows have, where ranges alone are declared."""
+
 # Capped gradients of logistic regression: few_rows.py.
 
 CLIP_SCARCE = 0.25
-"""Clip of gradients, in row norms, where noise dominates."""
+"""Clip of gradients, in typical norms of rows, where noise dominates."""
 
 CLIP_MANY, CLIP_ROWS = 0.7, 1000.0
 """The same from so many rows per unit of noise on."""
@@ -39,7 +44,7 @@ CLIP_PERTURBED = 0.75
 # Length of the early-stopped descent: tournament.py, on the choosing half of the bank.
 
 REACH = {"sign": 1.4, "real": 0.35}
-"""How far noise may move one weight, in label bounds over the row norm (logits: one over it)."""
+"""How far noise may move one weight, in label bounds over the typical norm; logits: one over it."""
 
 REACH_ROWS = 50.0
 """Rows per unit of noise at which it moves that far; it grows with their cube root."""
@@ -48,10 +53,13 @@ REACH_LEAST = 0.7
 """The least it falls to with fewer rows, as a part."""
 
 LONGEST = 110.0
-"""Norm of the weights to reach, in units of one over the row norm, at most."""
+"""Norm of the weights to reach, in units of one over the typical norm, at most."""
 
 MOMENTUM = 0.9
-"""Part of the last direction that a step keeps, at most."""
+"""Part of the last direction that a step keeps, at most, unless steps are many."""
+
+WINDOWS = 40.0
+"""Windows of momentum in a path, at least; more steps than that takes are not taken (no script)."""
 
 STEPS, STEPS_SHORT = 150, 30
 """Steps, at least; the second number where the time is short."""

@@ -84,7 +84,7 @@ class NoisyGradient:
         ``"typical"``. No bound on the excess is known with another one.
     clip
         Bound on the norm of one row's gradient. By default the Lipschitz
-        constant, where clipping changes nothing; for softmax the row norm, which
+        constant, where clipping changes nothing; for softmax the typical norm, which
         clips only rows that are far on the wrong side.
     adaptive_clip
         Whether the clip follows the median norm of the gradients, starting

@@ -58,7 +58,7 @@ class GradientSetting:
             return float(self.config.clip)
         if self.problem.loss.target == "index":
             # The full constant would spare the few worst rows, at 41 % more noise.
-            return self.problem.bounds.weight * self.problem.row_norm
+            return self.problem.bounds.weight * self.problem.typical_norm
         if math.isfinite(self._constants[0]):
             return self._constants[0]
         label = self.problem.bounding.label_bound

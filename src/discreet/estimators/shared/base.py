@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
-from discreet.bounds import Array, Bounds, Neighbours
+from discreet.bounds import Array, Bounds, Neighbours, typical_norm
 from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
 from discreet.data import Source
 from discreet.data.missing import missing_labels, neutral
@@ -100,6 +100,9 @@ class PrivateEstimator(Fitted, Grouped):
     _labels: ClassVar[str]
     _warns_of_noise: ClassVar[bool] = True
     """Whether noise grows with the number of weights, so that it outweighs few rows."""
+
+    _typical: ClassVar[bool] = False
+    """Whether the default caps gradients of rows longer than the typical norm."""
 
     # From configuration to a plan: no data here.
 
@@ -206,6 +209,10 @@ class PrivateEstimator(Fitted, Grouped):
                 f"from public knowledge, e.g. bounds=Bounds({', '.join(examples)}).",
                 UndeclaredBounds,
             )
+        if not self._typical:
+            return replace(bounds, typical_norm=None)
+        if bounds.row_norm is None and bounds.typical_norm is None:
+            return replace(bounds, typical_norm=typical_norm(n_features))
         return bounds
 
     def _undeclared_rows(self, bounds: Bounds, n_features: int) -> tuple[Bounds, str]:

@@ -109,7 +109,7 @@ PENALTIES = """
 INTERCEPT = """
     fit_intercept, intercept_scaling
         Whether to append a constant feature, and its size as a fraction of the
-        row norm. The intercept is penalised like every weight."""
+        typical norm of rows. The intercept is penalised like every weight."""
 
 FITTED = """
 

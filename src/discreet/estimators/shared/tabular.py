@@ -85,9 +85,11 @@ class Tabular(Portable):
                 parameter="bounds",
             )
         self._check_kind(declared)
+        typical = declared.typical_norm if bounds.row_norm is None else None
         return replace(
             declared,
             row_norm=declared.row_norm if bounds.row_norm is None else bounds.row_norm,
+            typical_norm=typical if bounds.typical_norm is None else bounds.typical_norm,
             label=bounds.label if declared.label is None else declared.label,
             classes=bounds.classes if declared.classes is None else declared.classes,
             centred=bounds.centred,
