@@ -37,6 +37,11 @@ TIMES = {"binary": (30, 120, 500, 2000, 8000), "regression": (4, 16, 64, 256, 10
 TIMES |= {"classes": (120, 500, 2000), "text": (120, 1000, 8000)}
 CLIPS = {"binary": (0.1, 0.3, 1.0), "regression": (0.1, 0.3, 1.0), "classes": (0.3, 1.0)}
 CLIPS |= {"text": (0.3, 1.0)}
+TIMES["huber"], CLIPS["huber"] = TIMES["regression"], CLIPS["regression"]
+
+THRESHOLD = 0.25
+"""Residual from which Huber's loss is linear: the default of ``PrivateHuberRegressor``."""
+
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)
 RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 LADDER = tuple(10.0**k for k in np.arange(-1.0, 4.1, 0.5))
@@ -46,7 +51,17 @@ def slope(kind: str, margins: Array, y: Array) -> Array:
     """Return the derivative of each row's loss; labels have as many axes as margins."""
     if kind == "regression":
         return np.asarray(margins - y)
+    if kind == "huber":
+        return np.asarray(np.clip(margins - y, -THRESHOLD, THRESHOLD))
     return np.asarray(1.0 / (1.0 + np.exp(-margins)) - y)
+
+
+def losses(kind: str, margins: Array, y: Array) -> Array:
+    """Return the loss of each row; half a square for numbers."""
+    if kind in ("regression", "huber"):
+        s = slope(kind, margins, y)
+        return np.asarray(s * (margins - y) - 0.5 * s**2)
+    return np.asarray(np.logaddexp(0.0, margins) - y * margins)
 
 
 def descent(
@@ -247,7 +262,7 @@ def optimum(kind: str, X: Any, y: Array) -> Array:
             s = chance / total
             s[at] -= 1.0
         else:
-            value, s = float(np.sum(np.logaddexp(0.0, m) - y * m)), slope(kind, m, y)
+            value, s = float(np.sum(losses(kind, m, y))), slope(kind, m, y)
         gradient = np.asarray(X.T @ s).ravel() + ridge * flat
         n = len(y)
         return (value + ridge / 2 * flat @ flat) / n, gradient / n
@@ -280,6 +295,6 @@ def baselines(
     found |= descent(kind, X, y, epsilon, delta)
     if kind == "binary" and X.shape[1] <= 300:
         found |= objective(X, y, epsilon, delta, best)
-    if kind == "regression":
+    if kind in ("regression", "huber"):
         found |= moments(X, y, epsilon, delta)
     return found

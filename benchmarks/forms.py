@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from bank_sets import Data
-from baselines import Array
+from baselines import Array, losses
 from discreet import Bounds, PrivateLogisticRegression, PrivateRidge
 
 DELTA = 1e-6
@@ -18,7 +18,7 @@ def measures(kind: str, train: Any, test: Any, w: Array) -> dict[str, float]:
     """Return training loss, held-out loss and what else is usual."""
     found = {"risk": loss(kind, *train, w), "held_out": loss(kind, *test, w)}
     m, y = test[0] @ w, test[1]
-    if kind == "regression":
+    if kind in ("regression", "huber"):
         found["r2"] = 1.0 - float(np.mean((m - y) ** 2) / np.var(y))
     elif kind == "classes":
         found["accuracy"] = float(np.mean(np.argmax(m, axis=1) == y))
@@ -31,13 +31,11 @@ def measures(kind: str, train: Any, test: Any, w: Array) -> dict[str, float]:
 def loss(kind: str, X: Any, y: Array, w: Array) -> float:
     """Return the mean loss; half a square for numbers."""
     m = X @ w
-    if kind == "regression":
-        return float(np.mean((m - y) ** 2) / 2)
     if kind == "classes":
         top = m.max(axis=1)
         chosen = m[np.arange(len(y)), y.astype(int)]
         return float(np.mean(np.log(np.exp(m - top[:, None]).sum(axis=1)) + top - chosen))
-    return float(np.mean(np.logaddexp(0.0, m) - y * m))
+    return float(np.mean(losses(kind, m, y)))
 
 
 def intercept(kind: str, first: Any, second: Any, epsilon: float, seed: int) -> dict[str, float]:

@@ -105,7 +105,13 @@ def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
                     continue
                 ratios = [ratio_of(held, label) for held in chosen]
                 values = np.maximum([r for r, _ in ratios], 1e-3)
-                other = "r2" if kind == "regression" else "accuracy" if kind == "classes" else "auc"
+                other = (
+                    "r2"
+                    if kind in ("regression", "huber")
+                    else "accuracy"
+                    if kind == "classes"
+                    else "auc"
+                )
                 lost = sum(r > 1.25 and s > 3 for r, s in ratios)
                 held_out = sum(_behind(held, label, "held_out") > 3 for held in chosen)
                 third = sum(_behind(held, label, other) > 3 for held in chosen)

@@ -179,7 +179,7 @@ def test_refusals() -> None:
         Localization().plan(problem(loss=Hinge(), constraint=Box()), Budget(1.0))
     with pytest.raises(MissingBound, match="n_rows"):
         Localization().plan(problem(neighbours="add-remove", n_rows=None), Budget(1.0))
-    with pytest.raises(Incompatible, match="does not pay"):
+    with pytest.raises(Incompatible, match="does not help here"):
         Localization(strength=1.0).plan(problem(n_rows=3), Budget(1.0))
     with pytest.raises(Incompatible, match="practical"):
         Localization().plan(problem(n_features=60), Budget(1.0))
