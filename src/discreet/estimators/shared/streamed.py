@@ -116,13 +116,15 @@ class Reader:
     def _numbers(self, table: Any) -> tuple[Any, Any]:
         X = numbers_of(table, self.features, self.dtype)
         y = None if self.target is None else column_of(table, self.target)
+        # Most tables hold numbers only, which one look tells.
+        finite = np.isfinite(X).all()
         if not self.blank:
-            if np.isnan(X).any():
+            if not finite and np.isnan(X).any():
                 raise InvalidData(MISSING.format("X"))
             if y is not None and missing_labels(y).any():
                 raise InvalidData(UNLIKE)
         # As in memory: what is infinite is not missing.
-        if np.isinf(X).any():
+        if not finite and np.isinf(X).any():
             raise InvalidData(INFINITE if self.blank else MISSING.format("X"))
         if y is not None and y.dtype.kind == "f" and np.isinf(y).any():
             raise InvalidData(MISSING.format("y"))
