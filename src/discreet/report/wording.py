@@ -120,7 +120,7 @@ def spent(account: Mapping[str, Any]) -> list[str]:
         f"The ledger of {', '.join(account['dataset'])} allows {budget(account['cap'])} per "
         f"{account['unit']} in all ({account['neighbours']} neighbours), whatever was chosen after "
         "results were seen.",
-        f"{count} release{'s' * (count != 1)} spent {100 * account['share_spent']:.3g}% of it.",
+        f"{count} release{'s have' if count != 1 else ' has'} spent {100 * account['share_spent']:.3g}% of it.",
     ]
     if not account["charged_here"]:
         text.append(
