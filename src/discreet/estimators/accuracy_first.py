@@ -72,10 +72,11 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     estimator
         A private ridge or logistic regression, or another private linear model with classes or
         real labels. With more than two classes the loss is softmax or, for support vectors, the
-        sum of the losses of each class against the rest. Its bounds, neighbours, intercept, strength
-        and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005 per row is
-        used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most the number of
-        weights over ``max_epsilon``, for all rows, unless tests would then cost too much.
+        sum of the losses of each class against the rest. Its bounds, neighbours, intercept,
+        strength and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005
+        per row is used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most
+        the number of weights over ``max_epsilon``, for all rows, unless tests would then cost too
+        much.
     max_error
         The error that may remain; smaller is harder. By ``metric``, it is how far the objective
         may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
