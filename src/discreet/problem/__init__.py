@@ -7,6 +7,7 @@ from discreet.problem.plan import (
     Release,
     checked,
     guarantee_for,
+    releasing,
     with_randomness,
 )
 from discreet.problem.problem import (
@@ -41,6 +42,7 @@ __all__ = [
     "instead_of",
     "norm_guess_of",
     "planned_tolerance",
+    "releasing",
     "rows_against_noise",
     "rows_remark",
     "solver_error",

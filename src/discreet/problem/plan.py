@@ -64,6 +64,7 @@ class Plan(Protocol):
     def run(self, source: Source, random: Randomness) -> Release: ...
 
 
+P = TypeVar("P")
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
@@ -88,6 +89,20 @@ def checked(run: Run) -> Run:
         return run(self, source, random, **options)
 
     return cast(Run, begun)
+
+
+def releasing(
+    run: Callable[[P, Source, Randomness], Array],
+) -> Callable[[P, Source, Randomness], Release]:
+    """Release the weights that a checked run returns, with the guarantee of its plan."""
+
+    @checked
+    @wraps(run)
+    def whole(self: Any, source: Source, random: Randomness) -> Release:
+        weights = run(self, source, random)
+        return Release(weights, with_randomness(self.guarantee, random))
+
+    return whole
 
 
 class Algorithm(Protocol):
