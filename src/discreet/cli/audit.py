@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
     )
     plan = model.plan(n_features, args.rows)
     if not args.quiet and args.method != "one-run":
-        say(f"attacking {plan.facts()['algorithm']}: {args.runs:,} runs on each neighbour")
+        say(f"attacking {plan.algorithm}: {args.runs:,} runs on each neighbour")
     report = audit(
         plan,
         runs=args.runs,

@@ -20,7 +20,7 @@ from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.shared.alike import ALIKE, answers_alike
-from discreet.estimators.shared.base import assuming, warn_of_classes
+from discreet.estimators.shared.base import assuming, numbered, warn_of_classes
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.shared.classes import read_classes
@@ -34,11 +34,6 @@ from discreet.tuned.algorithms import RIDGE_A_ROW
 
 METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
 """How a summary calls what the target is about."""
-
-
-def _numbered(bounds: Bounds, classes: int) -> Bounds:
-    """Return bounds whose labels are the numbers of so many classes."""
-    return replace(bounds, classes=tuple(range(classes)))
 
 
 def _claim(plan: AccuracyPlan, random: Randomness) -> Guarantee:
@@ -181,7 +176,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             if bounds.classes is None:
                 warn_of_classes(type(self).__name__, "two are planned for; a fit takes those seen")
                 assumptions = (LABELS_PUBLIC,)
-            bounds = _numbered(bounds, 2 if bounds.classes is None else len(bounds.classes))
+            bounds = numbered(bounds, 2 if bounds.classes is None else len(bounds.classes))
         return self._planned(inner, bounds, n_features, n_rows, *assumptions)[1]
 
     def check(self) -> Budget:
@@ -201,7 +196,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         schema = self.estimator._declared_schema()
         bounds = self.estimator._given_bounds()
         if bounds.classes is not None:
-            bounds = _numbered(bounds, len(bounds.classes))
+            bounds = numbered(bounds, len(bounds.classes))
         if schema is not None:
             # The size is not known yet, and nothing that is checked here depends on it.
             width = len(schema.names(self.estimator.target))
@@ -326,7 +321,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
             inner.classes_, y, assumptions = read_classes(type(self).__name__, bounds, y)
-            bounds = _numbered(bounds, len(inner.classes_))
+            bounds = numbered(bounds, len(inner.classes_))
         random = as_randomness(self.random_state)
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         ledger = self.ledger if self.ledger is not None else inner.ledger

@@ -23,7 +23,7 @@ from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import with_randomness
+from discreet.problem import Printed, with_randomness
 
 PARAMETERS = f"""
     neighbours
@@ -33,12 +33,12 @@ PARAMETERS = f"""
 
 
 @dataclass(frozen=True)
-class TransformerPlan:
+class TransformerPlan(Printed):
     """A fit of a transformer that is priced with no data.
 
     Parameters
     ----------
-    facts
+    numbers
         Public numbers of the fit.
     guarantee
         What it guarantees.
@@ -46,19 +46,13 @@ class TransformerPlan:
         What will be run.
     """
 
-    facts: Mapping[str, Any]
+    numbers: Mapping[str, Any]
     guarantee: Guarantee
     mechanism: Any
 
-    def __str__(self) -> str:
-        width = max(map(len, self.facts))
-        said = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in self.facts.items()}
-        lines = [f"{name:<{width}}  {value}" for name, value in said.items()]
-        return "\n".join([*lines, "", str(self.guarantee)])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show the same in a notebook."""
-        printer.text(str(self))
+    def facts(self) -> Mapping[str, Any]:
+        """Public numbers of the plan."""
+        return self.numbers
 
 
 class Learned:

@@ -10,6 +10,7 @@ from discreet.problem.plan import (
     releasing,
     with_randomness,
 )
+from discreet.problem.printing import Printed
 from discreet.problem.problem import (
     ASSUMED,
     NOMINAL_ROWS,
@@ -33,6 +34,7 @@ __all__ = [
     "Algorithm",
     "CalibratedPlan",
     "Plan",
+    "Printed",
     "Problem",
     "Release",
     "check_solvable",
