@@ -12,7 +12,7 @@ from discreet.cli.ledger import add_option, opened
 from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
 from discreet.cli.shared.inputs import Inputs, add_inputs
 from discreet.cli.shared.models import MODELS
-from discreet.cli.shared.parser import add_seed, add_settings
+from discreet.cli.shared.parser import add_quiet, add_seed, add_settings, progress_of
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.files.writing import write_text
 from discreet.style.colours import BLUE, QUIET, SOFT
@@ -99,7 +99,7 @@ def add(verbs: Any) -> None:
         help="write the last model even if it missed the target; costs the same",
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(shown)
     shown.add_argument(
         "--progress", action="store_true", help="show the levels even if stderr is not a terminal"
     )
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(*outputs, inputs=(*inputs.files, args.schema), force=args.force, paid=True)
     check_picture(args.plot)
     schema = read_schema(args.schema)
-    progress = (lambda message: None) if args.quiet else say
+    progress = progress_of(args)
     model = AccuracyFirst(
         declared_model(args, schema, delta=args.delta),
         max_error=args.max_error,

@@ -19,9 +19,11 @@ from discreet.cli.shared.parser import (
     add_budget,
     add_group,
     add_inference,
+    add_quiet,
     add_seed,
     add_settings,
     grouped,
+    progress_of,
 )
 from discreet.data.storage import group_codes
 from discreet.errors import MissingBound
@@ -101,7 +103,7 @@ def add(verbs: Any) -> None:
     add_force(parser)
     add_option(parser)
     add_memory(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(
         run=run,
         interrupted="no model was written. If rows had been read, count the budget as spent.",
@@ -119,7 +121,7 @@ def run(args: argparse.Namespace) -> None:
         args.out, args.card, inputs=(*inputs.files, args.schema), force=args.force, paid=True
     )
     schema = grouped(args, read_schema(args.schema))
-    progress = (lambda message: None) if args.quiet else say
+    progress = progress_of(args)
     model = declared_model(
         args,
         schema,

@@ -215,7 +215,8 @@ class CalibratedPlan(Printed):
         calibrate(self)
         _ = cast(Plan, self).guarantee
 
-    def _shown(self) -> Mapping[str, Any]:
+    def shown(self) -> Mapping[str, Any]:
+        """Return the public numbers that are printed: the loss and the reason too."""
         plan = cast(Plan, self)
         because = {"because": self.reason} if self.reason else {}
         return {"loss": plan.problem.loss, **plan.facts(), **because}

@@ -22,7 +22,7 @@ class Priced(Protocol):
 
     def facts(self) -> Mapping[str, Any]: ...
 
-    def _shown(self) -> Mapping[str, Any]: ...
+    def shown(self) -> Mapping[str, Any]: ...
 
 
 class Printed:
@@ -31,17 +31,26 @@ class Printed:
     advice = ""
     """What is printed between facts and guarantee."""
 
-    def _shown(self: Priced) -> Mapping[str, Any]:
+    def shown(self: Priced) -> Mapping[str, Any]:
+        """Return the public numbers that are printed."""
         return self.facts()
 
     def __str__(self: Priced) -> str:
-        shown = self._shown()
-        width = max(map(len, shown))
-        lines = [f"{name:<{width}}  {said(value)}" for name, value in shown.items()]
-        return "\n\n".join(filter(None, ("\n".join(lines), self.advice, str(self.guarantee))))
+        return "\n\n".join(filter(None, (table(self.shown()), self.advice, str(self.guarantee))))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
+
+
+def table(facts: Mapping[str, Any]) -> str:
+    """Return public numbers as lines of a name and a value.
+
+    >>> print(table({"steps": 10, "noise scale": 1 / 3}))
+    steps        10
+    noise scale  0.333333
+    """
+    width = max(map(len, facts))
+    return "\n".join(f"{name:<{width}}  {said(value)}" for name, value in facts.items())
 
 
 def named(loss: Loss) -> str:

@@ -166,8 +166,9 @@ class LearnedFirst(Printed):
             raise AttributeError(name)
         return getattr(self.fit, name)
 
-    def _shown(self) -> dict[str, Any]:
-        return self._with_columns({} if self.fit is None else cast(Any, self.fit)._shown())
+    def shown(self) -> dict[str, Any]:
+        """Return the public numbers that are printed."""
+        return self._with_columns({} if self.fit is None else cast(Any, self.fit).shown())
 
     def run(self, source: Any, random: Any) -> Any:
         """Refuse: the columns are learned from a table, by the estimator."""
