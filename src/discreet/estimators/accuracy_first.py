@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
-from discreet.adaptive import AccuracyPlan, OneShot, Outcome, Task, ThresholdStop, choose
+from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.methods import check_options
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.bounds import Array, Bounds
@@ -32,15 +32,8 @@ from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, with_randomness
 from discreet.tuned.algorithms import RIDGE_A_ROW
 
-METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
+METRIC_WORDS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
 """How a summary calls what the target is about."""
-
-
-def _claim(plan: AccuracyPlan, random: Randomness) -> Guarantee:
-    """Return what no output of the run can exceed."""
-    if isinstance(plan, OneShot):
-        return with_randomness(plan.guarantee, random)
-    return plan.costs.guarantee(plan.costs.reserved, random)
 
 
 class Attempted:
@@ -242,7 +235,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             except BudgetTooSmall:
                 continue
             # Long weights have a wide range of losses, and its width is what a test costs.
-            if plan.facts()["test epsilon"] <= 0.5 * self.max_epsilon:
+            if plan.test_epsilon <= 0.5 * self.max_epsilon:
                 return task, plan
         return usual, self._plan(usual)
 
@@ -325,8 +318,8 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         random = as_randomness(self.random_state)
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         ledger = self.ledger if self.ledger is not None else inner.ledger
-        method = f"{ACCURACY_FIRST}{plan.facts()['method']}"
-        with charged(self, ledger, _claim(plan, random), method) as entry:
+        method = f"{ACCURACY_FIRST}{plan.method}"
+        with charged(self, ledger, with_randomness(plan.guarantee, random), method) as entry:
             outcome = self._run(plan, X, y, random, watch)
             entry.settle(outcome.guarantee)
         self.n_features_in_ = inner.n_features_in_
@@ -365,7 +358,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         return plan.run(parts[0], random, validation=parts[1], release_last=last, watch=watch)
 
     def _summary(self, outcome: Outcome, reserved: float) -> str:
-        spent, what = outcome.guarantee.epsilon, f"{METRICS[self.metric]} {self.max_error:g}"
+        spent, what = outcome.guarantee.epsilon, f"{METRIC_WORDS[self.metric]} {self.max_error:g}"
         if outcome.status == "met":
             return (
                 f"Meets {what} (confidence {100 * self.confidence:g}%) at epsilon {spent:.3g}, of "

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Event, Guarantee
 from discreet.bounds import Array, Neighbours
-from discreet.checks import row_count
+from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidParameter, MissingBound, TooFewRows
 from discreet.estimators.shared.base import warn_of_budget
 from discreet.estimators.shared.charging import warn_caller
@@ -73,6 +73,21 @@ class PrivateTransformer(Learned, TransformerMixin, Seedless):  # type: ignore[m
     ledger: Ledger | None = None
 
     _algorithm: ClassVar[str]
+
+    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
+        """Price a fit with no data.
+
+        Parameters
+        ----------
+        n_features, n_rows
+            Public shape of the data. Under ``add-remove`` neighbours the size is that of
+            the transformer.
+        """
+        return self._plan(weight_count("n_features", n_features), n_rows)
+
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        """Return the plan for so many columns."""
+        raise NotImplementedError
 
     def _budget(self) -> Budget:
         return Budget(self.epsilon, getattr(self, "delta", 0.0))
