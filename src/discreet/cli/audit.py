@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from discreet.checks import row_count
-from discreet.cli.shared.files import tell
+from discreet.cli.shared.files import print_result
 from discreet.cli.shared.models import build, check_planned
 from discreet.cli.shared.parser import add_quiet, add_seed, progress_of
 from discreet.cli.shared.public_facts import add_public, public_facts
@@ -77,6 +77,6 @@ def run(args: argparse.Namespace) -> None:
         method=args.method,
         random_state=args.seed,
     )
-    tell(str(report))
+    print_result(str(report))
     if report.violated:
         sys.exit(1)

@@ -10,7 +10,14 @@ from typing import Any, cast
 from discreet.bounds import Neighbours
 from discreet.cli.fit import hides_size, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import add_force, check_outputs, read_model, read_schema, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_model,
+    read_schema,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs
 from discreet.cli.shared.parser import (
     add_budget,
@@ -106,7 +113,7 @@ def run(args: argparse.Namespace) -> None:
     rows = read(inputs, schema, target, lambda message: None, people)
     public = None if hides_size(schema, relation) else len(rows.X)
     for caution in cautions(plan.budget, public):
-        say(caution)
+        print_progress(caution)
     found = run_plan(
         plan,
         model,
@@ -123,9 +130,9 @@ def run(args: argparse.Namespace) -> None:
         else:
             found.save(path)
         progress(f"written to {path}")
-    tell(str(found))
+    print_result(str(found))
     if schema.may_be_blank and not any(math.isfinite(e.value) for e in found.estimates.values()):
-        say(
+        print_progress(
             "hint: rows with a cell or a label that is not spelled as the schema declares it count "
             "for nothing; too few others may be left."
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.checks import moderate, row_count
-from discreet.cli.shared.files import check_outputs, read_schema, say, tell
+from discreet.cli.shared.files import check_outputs, print_progress, print_result, read_schema
 from discreet.cli.shared.models import build, check_planned
 from discreet.cli.shared.parser import add_inference, add_quiet, add_settings, progress_of
 from discreet.cli.shared.public_facts import add_public, public_facts
@@ -169,10 +169,10 @@ def run(args: argparse.Namespace) -> None:
         lines.append(f"\nof {args.ledger}: {ledger.affordable(plan)}")
     if not args.rehearse:
         lines += _worthless(model, plan, n_features, args.rows)
-        tell("\n".join(lines))
+        print_result("\n".join(lines))
         return
     # The plan is worth having while fits of many rows take their time.
-    tell("\n".join(lines), end="\n\n")
+    print_result("\n".join(lines), end="\n\n")
     _rehearse(args, model, n_features)
 
 
@@ -209,8 +209,8 @@ def _rehearse(args: argparse.Namespace, model: Any, n_features: int) -> None:
     )
     if args.plot is not None:
         found.plot(args.plot)
-        say(f"picture written to {args.plot}")
-    tell(str(found))
+        print_progress(f"picture written to {args.plot}")
+    print_result(str(found))
 
 
 def _described(model: Any, plan: Any, n_features: int) -> str:

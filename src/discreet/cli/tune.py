@@ -8,7 +8,13 @@ from typing import Any
 
 from discreet.cli.fit import declared_model, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import add_force, check_outputs, read_schema, tell, write_model
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_result,
+    read_schema,
+    write_model,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs
 from discreet.cli.shared.models import MODELS, read_value
 from discreet.cli.shared.parser import (
@@ -104,7 +110,7 @@ def run(args: argparse.Namespace) -> None:
         ledger=opened(args, schema.neighbours or "zero-out", schema),
     )
     if args.plan_only:
-        tell(str(search.plan(n_rows=args.rows)))
+        print_result(str(search.plan(n_rows=args.rows)))
         return
     search.plan(n_rows=1)  # refuses what cannot be searched before anything is read
     progress = progress_of(args)
@@ -119,7 +125,7 @@ def run(args: argparse.Namespace) -> None:
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     chosen = ", ".join(f"{name} = {value}" for name, value in search.best_params_.items())
-    tell(f"chosen: {chosen}\n\n{search.guarantee_}")
+    print_result(f"chosen: {chosen}\n\n{search.guarantee_}")
 
 
 def _setting(text: str) -> tuple[str, list[Any]]:

@@ -36,7 +36,7 @@ METRIC_WORDS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate":
 """How a summary calls what the target is about."""
 
 
-class Attempted:
+class FittedToTarget:
     """What a run leaves behind."""
 
     estimator_: LinearModel
@@ -48,7 +48,7 @@ class Attempted:
     n_features_in_: int
 
 
-class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
+class AccuracyFirst(FittedToTarget, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     """Fit an estimator to an error target, with as little privacy loss as reaches it.
 
     The target is an error per row of the ridge objective in the scaled domain (features and

@@ -87,7 +87,7 @@ class PostgresStore:
 
     def create(self, first: Entry) -> None:
         """Begin a new ledger; one that exists is refused."""
-        with self._told(), self._transaction() as cursor:
+        with self._refusals_in_words(), self._transaction() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             cursor.execute(_SCHEMA)
             cursor.execute(
@@ -103,7 +103,7 @@ class PostgresStore:
     @contextmanager
     def reading(self) -> Iterator[PostgresWriter]:
         """Return the entries as they are now."""
-        with self._told(), self._transaction() as cursor:
+        with self._refusals_in_words(), self._transaction() as cursor:
             # One moment for all that is read in the block.
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             self._find(cursor, "")
@@ -112,7 +112,7 @@ class PostgresStore:
     @contextmanager
     def writing(self) -> Iterator[PostgresWriter]:
         """Hold the data set's only right to write until the end of the block."""
-        with self._told(), self._transaction() as cursor:
+        with self._refusals_in_words(), self._transaction() as cursor:
             # privacy: a reservation that a crash takes back would be spent twice.
             cursor.execute("SET LOCAL synchronous_commit = on")
             self._find(cursor, "FOR UPDATE")
@@ -151,7 +151,7 @@ class PostgresStore:
         return connection
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _refusals_in_words(self) -> Iterator[None]:
         """Say in words why the database could not be used."""
         try:
             yield

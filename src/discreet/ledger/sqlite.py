@@ -55,7 +55,7 @@ class SQLiteStore:
         check_local(self.path)
         part = self.path.with_name(f".{secrets.token_hex(8)}.part")
         try:
-            with self._told():
+            with self._refusals_in_words():
                 os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
                 connection = sqlite3.connect(part, isolation_level=None)
                 try:
@@ -110,7 +110,7 @@ class SQLiteStore:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         held = shared(self.address)
-        with held.lock, self._told():
+        with held.lock, self._refusals_in_words():
             try:
                 found = self.path.stat()
             except FileNotFoundError:
@@ -149,7 +149,7 @@ class SQLiteStore:
         return connection
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _refusals_in_words(self) -> Iterator[None]:
         """Say in words why the file could not be used."""
         try:
             yield

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from discreet.checks import suggestion
-from discreet.cli.shared.files import say
+from discreet.cli.shared.files import print_progress
 from discreet.errors import InvalidParameter
 from discreet.files.plain_text import printable
 
@@ -98,7 +98,7 @@ def add_quiet(parser: Any) -> None:
 
 def progress_of(args: argparse.Namespace) -> Callable[[str], None]:
     """Return what takes lines of progress: nothing comes of them if ``--quiet`` was given."""
-    return (lambda message: None) if args.quiet else say
+    return (lambda message: None) if args.quiet else print_progress
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -130,9 +130,9 @@ class PrivateEstimator(Fitted, Grouped):
         """
         if learns(self):
             return LearnedFirst.plan(self, n_features, n_rows)
-        return self._planned(*self._posed(n_features, n_rows))
+        return self._planned(*self._public_problem(n_features, n_rows))
 
-    def _posed(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:
+    def _public_problem(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:
         """Return what is to be solved by public facts, and in how many fits."""
         schema = self._declared_schema()
         if n_features is None and schema is not None:
