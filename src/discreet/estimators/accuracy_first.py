@@ -25,7 +25,7 @@ from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.shared.classes import read_classes
 from discreet.estimators.shared.conditional import available_where
-from discreet.estimators.shared.persistence import Seedless, all_or_nothing
+from discreet.estimators.shared.fitting import Seedless, all_or_nothing
 from discreet.ledger import Ledger
 from discreet.losses import AgainstRest
 from discreet.noise import Randomness, as_randomness

@@ -18,7 +18,7 @@ from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCer
 from discreet.estimators.shared.base import PrivateEstimator
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import SEARCH
-from discreet.estimators.shared.persistence import Seedless, all_or_nothing
+from discreet.estimators.shared.fitting import Seedless, all_or_nothing
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import count_rows, encoded, part_of, split_rows
 from discreet.evaluation.result import Evaluation

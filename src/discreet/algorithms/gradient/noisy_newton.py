@@ -197,7 +197,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     @releasing
     def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release the last iterate."""
-        problem, rows = self.problem, self.problem.bound(source, afar=True)
+        problem, rows = self.problem, self.problem.bound(source, remote=True)
         bounded = math.isfinite(problem.constraint.radius(problem.dimension))
         guess = norm_guess_of(problem, self.config.norm_guess)
         inside = problem.constraint if bounded else L2Ball(radius=guess)
