@@ -178,11 +178,6 @@ class NoisyNewtonPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.event, "noisy-newton", *size_assumed(self.problem))
 
-    @property
-    def expected_excess(self) -> float:
-        """No bound is known."""
-        return math.inf
-
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
