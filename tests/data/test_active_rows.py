@@ -156,6 +156,12 @@ def test_second_moments_are_left_where_they_might_round_too_much() -> None:
     assert wide(np.ones(3)) is None
 
 
+def test_short_rows_of_little_weight_are_summed_without_a_warning() -> None:
+    rows = Rows(np.array([[0.0], [1e-100], [1.0]]), np.ones(3), np.array([1e-200, 1e-250, 0.5]))
+    with sums_for(rows, Squared()) as sums:  # the cap over the weight is infinite
+        np.testing.assert_array_equal(sums.full(np.zeros(1), 1.0), [-0.5])
+
+
 def test_only_public_values_decide_whether_rows_may_be_left_out() -> None:
     reach = Reach(1.0, 1.0, 1.0)
     wide = Rows(np.zeros((BLOCK_ROWS, 32)), np.ones(BLOCK_ROWS))

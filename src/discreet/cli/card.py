@@ -7,7 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_model, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_model,
+)
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 
@@ -128,10 +134,10 @@ def run(args: argparse.Namespace) -> None:
         )
     text = _written(args)
     if args.out is None:
-        tell(text, end="")
+        print_result(text, end="")
     else:
         write_text(args.out, text)
-        say(f"card written to {args.out}")
+        print_progress(f"card written to {args.out}")
 
 
 def _written(args: argparse.Namespace) -> str:

@@ -7,7 +7,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, say, tell, write_model
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    write_model,
+)
 from discreet.cli.shared.parser import add_seed
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.files.writing import write_json, write_text
@@ -117,24 +123,24 @@ def run(args: argparse.Namespace) -> None:
         )
         return model.fit(tables[0], y)
 
-    tell(
+    print_result(
         f"Breast cancer: {len(X)} rows to fit, {len(X_test)} to test, {len(RANGES)} features.\n"
         "This data is public, so showing accuracy on it costs nobody any privacy.\n"
         "Columns and ranges were picked with it in view; sensitive data allows no such look.\n"
     )
-    tell(f"{'epsilon':>12}  median test accuracy   lowest and highest of {args.fits} fits")
+    print_result(f"{'epsilon':>12}  median test accuracy   lowest and highest of {args.fits} fits")
     epsilons, scores, models = sorted(set(args.epsilon)), [], []
     for k, epsilon in enumerate(epsilons):
         fits = [fit(epsilon, k * args.fits + i) for i in range(args.fits)]
         scores.append([m.score(tables[1], y_test) for m in fits])
         models.append(fits[0])
         low, high = min(scores[-1]), max(scores[-1])
-        tell(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
-    tell(f"{'not private':>12}  {plain:20.1%}")
-    tell(f"{'guessing':>12}  {guessing:20.1%}   (always the larger class)\n")
+        print_result(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
+    print_result(f"{'not private':>12}  {plain:20.1%}")
+    print_result(f"{'guessing':>12}  {guessing:20.1%}   (always the larger class)\n")
 
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
-    tell(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
+    print_result(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
     write_model(args.out / "model.json", shown)
     file = args.out / "model.json"
     about = About(
@@ -160,5 +166,5 @@ def run(args: argparse.Namespace) -> None:
         )
         written.insert(0, "accuracy.png")
     except DiscreetError as absent:
-        say(str(absent))
-    tell(f"Written to {args.out}: {', '.join(written)}")
+        print_progress(str(absent))
+    print_result(f"Written to {args.out}: {', '.join(written)}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.cli.shared.files import add_force, check_outputs, tell
+from discreet.cli.shared.files import add_force, check_outputs, print_result
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> None:
         write_text(args.out / name, people(n_rows, random))
     for name, text in FILES.items():
         write_text(args.out / name, text)
-    tell(f"Written to {args.out}: {', '.join(names)}")
+    print_result(f"Written to {args.out}: {', '.join(names)}")
 
 
 def people(n_rows: int, random: np.random.Generator) -> str:

@@ -7,7 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_schema,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs, whole_text
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
@@ -46,16 +52,16 @@ def run(args: argparse.Namespace) -> None:
     if args.what == "check":
         for path in args.data:
             schema = read_schema(path)
-            tell(f"{path}: {len(schema.columns)} columns, {len(schema.names())} features")
+            print_result(f"{path}: {len(schema.columns)} columns, {len(schema.names())} features")
         return
     inputs = Inputs.of(args)
     check_outputs(args.out, inputs=(*inputs.files, args.dictionary), force=args.force, paid=True)
     text = Schema.draft(inputs.types(), _dictionary(args.dictionary))
     if args.out is None:
-        tell(text, end="")
+        print_result(text, end="")
     else:
         write_text(args.out, text)
-        say(f"draft written to {args.out}; complete it from public knowledge")
+        print_progress(f"draft written to {args.out}; complete it from public knowledge")
 
 
 def _dictionary(path: Path | None) -> Any:

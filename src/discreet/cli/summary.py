@@ -7,7 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_model, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_model,
+)
 from discreet.errors import Incompatible
 from discreet.files.writing import write_text
 
@@ -53,9 +59,9 @@ def run(args: argparse.Namespace) -> None:
     text = json.dumps(found.to_dict(), indent=1) + "\n" if args.json else f"{found}\n"
     if args.plot is not None:
         found.plot(args.plot)
-        say(f"picture written to {args.plot}")
+        print_progress(f"picture written to {args.plot}")
     if args.out is None:
-        tell(text, end="")
+        print_result(text, end="")
     else:
         write_text(args.out, text)
-        say(f"summary written to {args.out}")
+        print_progress(f"summary written to {args.out}")

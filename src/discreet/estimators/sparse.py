@@ -214,10 +214,6 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
         """Return the probability of every class for every row."""
         return separate_probabilities(self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the probability of every class for every row."""
-        return np.log(self.predict_proba(X))
-
 
 class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
     __doc__ = f"""Regression on a privately chosen support, with a privacy guarantee.

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from discreet.algorithms.perturbation import NoisyCovariance
 from discreet.bounds import Array, Bounds
-from discreet.checks import integer, truth, weight_count
+from discreet.checks import integer, truth
 from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import assuming
@@ -110,16 +110,8 @@ class PrivatePCA(
 
     _algorithm: ClassVar[str] = "noisy-covariance"
 
-    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
-        """Price a fit with no data.
-
-        Parameters
-        ----------
-        n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours the size is that of
-            the transformer.
-        """
-        size, count = self._known_size(n_rows), weight_count("n_features", n_features)
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        size = self._known_size(n_rows)
         self._asked(count)
         covariance = NoisyCovariance(self._problem(count, size), self._budget())
         edge = covariance.deviation * math.sqrt(2.0 * count)

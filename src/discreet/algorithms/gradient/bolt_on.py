@@ -43,12 +43,10 @@ from discreet.noise import Randomness, permutation
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
     instead_of,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.regularizers import combined_prox
 
@@ -245,14 +243,13 @@ class BoltOnPlan(CalibratedPlan):
             f"{self.kind} noise scale": self.noise.scale,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Train and release one vector."""
         rows = self.problem.bound(source)
         point = self._train(rows, random)
         released = self.noise.add(point, random)
-        weights = self.problem.constraint.project(released)
-        return Release(weights, with_randomness(self.guarantee, random))
+        return self.problem.constraint.project(released)
 
     def _train(self, rows: Rows, random: Randomness) -> Array:
         problem, batch, modulus = self.problem, self.config.batch, self._modulus

@@ -36,11 +36,9 @@ from discreet.noise import Grid, Randomness, release
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.sets import L2Ball
 
@@ -121,6 +119,7 @@ class NoisyNewton:
 class NoisyNewtonPlan(CalibratedPlan):
     """A calibrated run of noisy Newton steps."""
 
+    algorithm: ClassVar[str] = NoisyNewton.name
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -193,11 +192,6 @@ class NoisyNewtonPlan(CalibratedPlan):
         return Gaussian(self._multiplier / math.sqrt(2 * self.config.steps))
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return NoisyNewton.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.event, "noisy-newton", *size_assumed(self.problem))
@@ -218,8 +212,8 @@ class NoisyNewtonPlan(CalibratedPlan):
             "noise scale of a Hessian": self.matrix_noise.scale,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release the last iterate."""
         problem, rows = self.problem, self.problem.bound(source, afar=True)
         bounded = math.isfinite(problem.constraint.radius(problem.dimension))
@@ -232,7 +226,7 @@ class NoisyNewtonPlan(CalibratedPlan):
                 total = sums.full(w, problem.terms.lipschitz)
                 gradient = self.noise.add(total, random)
                 w = inside.project(w - step(rows, w, gradient, random))
-        return Release(w, with_randomness(self.guarantee, random))
+        return w
 
     def _by_hessian(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
         hessian = rows.hessian(self.problem.loss, w, shifting=self._shifting)

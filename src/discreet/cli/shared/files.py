@@ -18,13 +18,13 @@ from discreet.files.writing import special
 from discreet.schema import Schema
 
 
-def say(message: str) -> None:
+def print_progress(message: str) -> None:
     """Print one line of progress on stderr."""
     with suppress(BrokenPipeError):  # no model is given up because nobody watches
         print(printable(message), file=sys.stderr, flush=True)
 
 
-def tell(text: str, end: str = "\n") -> None:
+def print_result(text: str, end: str = "\n") -> None:
     """Print a result on stdout, as far as it is read: files are written and count without it."""
     try:
         print(printable(text, keep="\n"), end=end, flush=True)
