@@ -28,6 +28,12 @@ AVOIDED = {
     "least_within": "say what is minimised, over which set",
     "settle": "say decide, converge or draw; a ledger settles a reservation, as a payment is",
     "walk": "say iterate; a random walk may be called one",
+    "wander": "say random walk",
+    "scout": "say initial points",
+    "surest": "say posterior bound, or most confident",
+    "idle": "say trivial, or at zero",
+    "flowing": "say state of a stream",
+    "posed": "say which problem: public, declared",
 }
 """Parts of names that stopped readers, and what to say instead."""
 

@@ -181,7 +181,7 @@ def test_certificates_of_separable_rows_do_not_grow_with_the_weights(loss):
     assert long <= 3.0 * short
     # By the largest curvature alone it would grow as the weights do.
     flat = replace(loss)
-    object.__setattr__(flat, "bend", lambda z, y, slack: None)
+    object.__setattr__(flat, "curvature_near", lambda z, y, slack: None)
     assert rows.certified_gradient(flat, 300.0 * w)[1] > 30.0 * short
 
 

@@ -242,7 +242,7 @@ def test_core_and_estimator_agree(name: str, budget: tuple[float, float], size: 
         plan = planned(name, budget, size, **stated)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            problem, _ = model(name, budget, **stated)._posed(3, size)
+            problem, _ = model(name, budget, **stated)._public_problem(3, size)
         core = recommend(problem, Budget(*budget), Asked(**stated))
         assert_same(plan, core)
         assert core.reason == plan.reason  # type: ignore[attr-defined]

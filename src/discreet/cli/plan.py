@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from pathlib import Path
 from typing import Any
 
-from discreet.bounds import NEIGHBOURS, Bounds
-from discreet.checks import integer, moderate, row_count, weight_count
-from discreet.cli.shared.files import check_outputs, read_schema, say, tell
-from discreet.cli.shared.models import (
-    MODELS,
-    build,
-    check_planned,
-    needs_target,
-    predicts_classes,
-)
-from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
-from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
+from discreet.checks import moderate, row_count
+from discreet.cli.shared.files import check_outputs, print_progress, print_result, read_schema
+from discreet.cli.shared.models import build, check_planned
+from discreet.cli.shared.parser import add_inference, add_quiet, add_settings, progress_of
+from discreet.cli.shared.public_facts import add_public, public_facts
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Multiples of the asked epsilon in the table of what epsilon buys."""
 
 SECOND_BEST = "(+)"
 """Marks a bound of another algorithm than the chosen one."""
-
-MOST_CLASSES = 10**4
-"""Beyond these a plan takes minutes or more memory than there is, and no fit would end."""
 
 _UNKNOWN = "no bound is known"
 
@@ -65,33 +55,13 @@ def add(verbs: Any) -> None:
         description="Print noise, expected error and guarantee of a fit, with no data.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--model", choices=list(MODELS), metavar="NAME",
-                        help="see discreet models; default: by the target's kind")  # fmt: skip
-    parser.add_argument("--rows", type=int, required=True, help="number of rows")
-    add_budget(parser)
-    parser.add_argument("--features", type=int, help="number of features, if no schema is given")
-    parser.add_argument(
-        "--row-norm",
-        type=float,
-        help="longest norm of a row, if no schema is given; longer rows are scaled down",
-    )
-    parser.add_argument(
-        "--classes", type=int, help="number of classes, if no schema is given (default: 2)"
-    )
-    parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
-    parser.add_argument("--target", help="column to predict, with --schema")
+    add_public(parser, "number of rows")
     parser.add_argument(
         "--rows-per-group",
         type=int,
         metavar="K",
         help="protect all rows of one person, who counts for at most K of them",
     )
-    parser.add_argument(
-        "--neighbours",
-        choices=list(NEIGHBOURS),
-        help="which data sets count as neighbours; default: the schema's, or zero-out",
-    )
-    parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_inference(parser)
     parser.add_argument("--norm-guess", type=float, help="public guess of the norm of good weights")
     add_settings(parser)
@@ -109,7 +79,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--repeats", type=int, help="fits for each epsilon (default: 5)")
     parser.add_argument("--plot", type=Path, help="picture of the rehearsal: .png, .pdf or .svg")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(run=run)
 
 
@@ -133,7 +103,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(args.plot, inputs=(args.schema,))
     if args.norm_guess is not None:
         moderate("--norm-guess", args.norm_guess)
-    bounds, n_features, classes, neighbours = _public_facts(args)
+    bounds, n_features, classes, neighbours = public_facts(args)
     declared: dict[str, Any] = {"bounds": bounds}
     schema = None if args.schema is None else read_schema(args.schema)
     if schema is not None and schema.private:
@@ -170,7 +140,7 @@ def run(args: argparse.Namespace) -> None:
     # Printed at the end: a refusal on the way leaves no half of an answer.
     columns = f"{n_features} feature{'s' * (n_features != 1)}"
     lines = [f"{type(model).__name__}: {args.rows:,} rows, {columns}\n"]
-    lines += [_described(str(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
+    lines += [_described(model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
     table = []
@@ -199,10 +169,10 @@ def run(args: argparse.Namespace) -> None:
         lines.append(f"\nof {args.ledger}: {ledger.affordable(plan)}")
     if not args.rehearse:
         lines += _worthless(model, plan, n_features, args.rows)
-        tell("\n".join(lines))
+        print_result("\n".join(lines))
         return
     # The plan is worth having while fits of many rows take their time.
-    tell("\n".join(lines), end="\n\n")
+    print_result("\n".join(lines), end="\n\n")
     _rehearse(args, model, n_features)
 
 
@@ -235,23 +205,27 @@ def _rehearse(args: argparse.Namespace, model: Any, n_features: int) -> None:
         share=0.5 if args.share is None else args.share,
         repeats=5 if args.repeats is None else args.repeats,
         epsilons=[factor * args.epsilon for factor in FACTORS],
-        progress=None if args.quiet else say,
+        progress=progress_of(args),
     )
     if args.plot is not None:
         found.plot(args.plot)
-        say(f"picture written to {args.plot}")
-    tell(str(found))
+        print_progress(f"picture written to {args.plot}")
+    print_result(str(found))
 
 
-def _described(text: str, model: Any, plan: Any, n_features: int) -> str:
-    """Name the bound of another algorithm where the plan has none of its own."""
+def _described(model: Any, plan: Any, n_features: int) -> str:
+    """Return the plan as text, with the bound of another algorithm where it has none of its own."""
+    from discreet.problem.printing import table
+
     excess, mark = _excess(model, plan, n_features)
     if not mark:
-        return text
+        return str(plan)
     # The plan's own guess, which stands above, is how far its steps should go.
     norm = f"for weights of norm {_norm(model, plan):.6g}"
     other = f"{_UNKNOWN}; {excess:.6g}{mark} by objective perturbation, {norm}"
-    return re.sub(rf"(?m)^(expected excess .*){_UNKNOWN}$", rf"\g<1>{other}", text)
+    shown = plan.shown().items()
+    facts = {k: other if k.startswith("expected excess") else v for k, v in shown}
+    return f"{table(facts)}\n\n{plan.guarantee}"
 
 
 def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
@@ -297,56 +271,3 @@ def _aside(model: Any, plan: Any) -> str:
     if own is None or math.isclose(own, _norm(model, plan), rel_tol=0.01):
         return ""
     return f"\nThe plan's own norm guess, {own:.3g}, only sets how far its steps go."
-
-
-def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
-    """Return bounds, number of features, whether the target has classes, neighbours."""
-    if args.schema is not None:
-        if args.target is None:
-            raise MissingBound("--target is not set. It names the schema's column to predict.")
-        for option in ("features", "row_norm", "classes"):
-            if getattr(args, option) is not None:
-                raise Incompatible(
-                    f"--{option.replace('_', '-')} does not go with --schema, which declares it. "
-                    "Change the schema instead."
-                )
-        schema = read_schema(args.schema).stand_in()
-        bounds = schema.bounds_for(args.target)
-        classes = bounds.classes is not None
-        named = args.model is not None and needs_target(args.model)
-        if named and predicts_classes(args.model) != classes:
-            raise Incompatible(
-                f"--model {args.model} predicts {'numbers' if classes else 'classes'}, and column "
-                f"{args.target!r} is not declared as such. Declare it so, or use another model."
-            )
-        width = len(schema.names(args.target))
-        neighbours = args.neighbours or schema.neighbours or "zero-out"
-        if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):
-            raise Incompatible(
-                f"--rows is {args.rows} and the schema's n_rows {schema.n_rows}, which a fit under "
-                "add-remove counts on. Give both the same."
-            )
-        return bounds, width, classes, neighbours
-    if args.target is not None:
-        raise Incompatible(
-            "--target names a column of a schema. Give --schema too, or leave it out."
-        )
-    if args.features is None or args.row_norm is None:
-        raise MissingBound(
-            "--features and --row-norm are needed. Noise is scaled to the row norm, and reading "
-            "it from data would leak. Give both, or --schema and --target."
-        )
-    classes = predicts_classes(args.model or "logistic")
-    if args.classes is not None and not classes:
-        raise Incompatible(f"--classes does not go with --model {args.model}, a regression.")
-    weight_count("--features", args.features)
-    count = 2 if args.classes is None else args.classes
-    integer("--classes", count, minimum=2, maximum=MOST_CLASSES)
-    if count > 2:
-        weight_count("--features times --classes", args.features * count)
-    bounds = Bounds(
-        row_norm=moderate("--row-norm", args.row_norm),
-        classes=tuple(range(count)) if classes else None,
-        label=None if classes else (0.0, 10.0) if args.model == "poisson" else (-1.0, 1.0),
-    )
-    return bounds, args.features, classes, args.neighbours or "zero-out"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
 from discreet.estimators.linear import AnyAlgorithm, ClassWeights, Penalised
@@ -80,10 +78,6 @@ class PrivateLogisticRegression(WithIntervals, _Classifier):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for every row."""
         return joint_probabilities(self.decision_function(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the probability of every class for every row."""
-        return np.log(self.predict_proba(X))
 
 
 class PrivateLinearSVC(WithIntervals, _Classifier):

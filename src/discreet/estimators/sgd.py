@@ -22,6 +22,7 @@ from discreet.estimators.linear import (
 )
 from discreet.estimators.shared.base import PrivateEstimator, assuming
 from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
@@ -32,7 +33,6 @@ from discreet.estimators.shared.parameters import (
     INTERCEPT,
     PENALTIES,
 )
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities, separate_probabilities
 from discreet.inference import arriving_steps
 from discreet.losses import (
@@ -154,11 +154,6 @@ class PrivateSGDClassifier(WithIntervals, _Stepped, ClassWeights):
         """Return the probability of every class for every row; logistic and softmax losses."""
         found = joint_probabilities if self._is_joint() else separate_probabilities
         return found(self.decision_function(X))
-
-    @available_where(_tells_chances)
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the probability of every class for every row."""
-        return np.log(self.predict_proba(X))
 
 
 class PrivateSGDRegressor(WithIntervals, _Stepped, PrivateRegressor):
@@ -325,11 +320,7 @@ class PrivateGeometricMedian(PrivateEstimator):
         labels = rows if X.shape[1] > 1 else rows.ravel()
         source = ArraySource(np.ones((len(rows), 1)), labels, groups=groups)
         problem = self._problem(bounds, X.shape[1], self._counted(source))
-        plan = self._planned(assuming(problem))
-        release = self._run(plan, source)
-        self.coef_ = centre + scale * release.weights.ravel()
-        self._note(plan)
-        self.guarantee_ = release.guarantee
+        self.coef_ = centre + scale * self._released(assuming(problem), source).ravel()
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.accounting import Guarantee
 from discreet.bounds import unit_means
 from discreet.errors import InvalidParameter
-from discreet.report.attack import detection_curve, detection_rate, surest
+from discreet.report.attack import detection_curve, detection_rate, posterior_bound
 from discreet.report.wording import columns, headline, paragraphs, times, warnings
 from discreet.style import bullets, facts, note, section, table, text, tiles, warning
 from discreet.style.chart import Chart, shares
@@ -129,7 +129,7 @@ def attack_figure(guarantee: Guarantee) -> str:
 
 def _priors(guarantee: Guarantee) -> str:
     epsilon = (guarantee.reserved or (guarantee.epsilon, guarantee.delta))[0]
-    rows = [(f"{prior:.0%}", f"{surest(prior, epsilon):.1%}") for prior in _PRIORS]
+    rows = [(f"{prior:.0%}", f"{posterior_bound(prior, epsilon):.1%}") for prior in _PRIORS]
     what = "two values" if guarantee.neighbours == "replace-one" else "membership"
     return table(
         (f"how sure of {what} before", "after, at most"),

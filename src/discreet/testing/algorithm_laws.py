@@ -171,9 +171,9 @@ def _not_taken(plan: Plan, source: Any, random: Any, words: str) -> None:
     try:
         plan.run(source, random)
     except InvalidParameter as refusal:
-        hold(words in str(refusal), "a refusal says what to pass, as @checked does")
+        hold(words in str(refusal), "a refusal says what to pass, as @releasing does")
         return
-    raise AssertionError("run refuses what is not rows and randomness, as @checked does")
+    raise AssertionError("run refuses what is not rows and randomness, as @releasing does")
 
 
 def seed_repeats_a_run(case: Case) -> None:

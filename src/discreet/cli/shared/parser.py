@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from discreet.checks import suggestion
+from discreet.cli.shared.files import print_progress
 from discreet.errors import InvalidParameter
 from discreet.files.plain_text import printable
 
@@ -89,6 +91,16 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
         type=seed,
         help="whole number, 0 or more; for tests only: the result is NOT private",
     )
+
+
+def add_quiet(parser: Any) -> None:
+    """Add ``--quiet`` to a parser or a group of options."""
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def progress_of(args: argparse.Namespace) -> Callable[[str], None]:
+    """Return what takes lines of progress: nothing comes of them if ``--quiet`` was given."""
+    return (lambda message: None) if args.quiet else print_progress
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
