@@ -24,7 +24,7 @@ from discreet.problem import Plan, Problem
 from discreet.regularizers import L1, Regularizer, Ridge, Zero
 from discreet.sets import AllSpace, L1Ball
 from discreet.testing import ALGORITHM_LAWS, check_algorithm
-from discreet.testing.algorithm_laws import Trial, Law, cases
+from discreet.testing.algorithm_laws import Law, Trial, cases
 
 CASES = [case for name in sorted(ALGORITHMS) for case in cases(ALGORITHMS[name]())]
 

@@ -246,10 +246,8 @@ def term_grid(n_rows: int, largest: float) -> float:
 
 def _tables(X: sp.csr_array) -> tuple[SparseTable, SparseTable]:
     """Return the rows and the columns of a matrix."""
-    columns = sp.csc_array(X)
-    return SparseTable(X.indptr, X.indices, X.data), SparseTable(
-        columns.indptr, columns.indices, columns.data
-    )
+    C = sp.csc_array(X)
+    return SparseTable(X.indptr, X.indices, X.data), SparseTable(C.indptr, C.indices, C.data)
 
 
 def _loops(compiled: bool) -> tuple[Any, Any]:
