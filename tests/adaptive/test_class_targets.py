@@ -128,7 +128,7 @@ def test_no_pair_of_minimisers_is_further_apart_than_noise_hides(loss: Loss, rel
         for rows in pair:
             X, y = np.array([[x, 0.0] for x, _ in rows]), np.array([c for _, c in rows], dtype=int)
             source = ArraySource(X.reshape(-1, 2), y)
-            points.append(job.minimiser(job.problem.bound(source), path.tolerance))
+            points.append(job.minimiser(job.problem.bound(source), path.task.tolerance))
         if relation == "replace-one" or not other:
             widest = max(widest, float(np.linalg.norm(points[0] - points[1])))
     assert widest <= path.sensitivity

@@ -10,12 +10,10 @@ from typing import Any
 from discreet.cli.shared.files import (
     add_force,
     check_outputs,
-    print_progress,
-    print_result,
     read_model,
+    write_or_print,
 )
 from discreet.errors import InvalidParameter
-from discreet.files.writing import write_text
 
 FORMATS = ("text", "json", "html", "registry", "huggingface")
 
@@ -133,11 +131,7 @@ def run(args: argparse.Namespace) -> None:
             "report: discreet report."
         )
     text = _written(args)
-    if args.out is None:
-        print_result(text, end="")
-    else:
-        write_text(args.out, text)
-        print_progress(f"card written to {args.out}")
+    write_or_print(args.out, text, "card written to {}")
 
 
 def _written(args: argparse.Namespace) -> str:

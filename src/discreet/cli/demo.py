@@ -10,12 +10,13 @@ from typing import Any
 from discreet.cli.shared.files import (
     add_force,
     check_outputs,
+    make_folder,
     print_progress,
     print_result,
     write_model,
 )
 from discreet.cli.shared.parser import add_seed
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import DiscreetError
 from discreet.files.writing import write_json, write_text
 from discreet.schema import Categories, Range, Schema
 
@@ -97,13 +98,7 @@ def run(args: argparse.Namespace) -> None:
     integer("fits", args.fits)
     for epsilon in args.epsilon:
         Budget(epsilon, DELTA)  # refuses a bad one before anything is made
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InvalidParameter(
-            f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
-            "e.g. --out demo."
-        ) from None
+    make_folder(args.out, "demo")
     outputs = [args.out / name for name in _FILES]
     check_outputs(*outputs, force=args.force, paid=True)
     data = load_breast_cancer()

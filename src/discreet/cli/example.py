@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.cli.shared.files import add_force, check_outputs, print_result
-from discreet.errors import InvalidParameter
+from discreet.cli.shared.files import add_force, check_outputs, make_folder, print_result
 from discreet.files.writing import write_text
 
 ROWS = {"data.csv": 5000, "new.csv": 2000}
@@ -94,13 +93,7 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the files."""
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InvalidParameter(
-            f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
-            "e.g. --out example."
-        ) from None
+    make_folder(args.out, "example")
     names = [*ROWS, *FILES]
     check_outputs(*(args.out / name for name in names), force=args.force, paid=True)
     random = np.random.default_rng(0)

@@ -81,9 +81,9 @@ def _writer(path: Path, header: list[str]) -> Iterator[Any]:
             rows.writerow(header)
             yield lambda columns: rows.writerows(zip(*(c.tolist() for c in columns), strict=True))
         return
-    from discreet.cli.shared.arrow import pyarrow
+    from discreet.data.storage import arrow_library
 
-    arrow, writer = pyarrow(), None
+    arrow, writer = arrow_library(), None
     with replacing(path) as file:
 
         def write(columns: list[Any]) -> None:

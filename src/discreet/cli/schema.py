@@ -10,13 +10,12 @@ from typing import Any
 from discreet.cli.shared.files import (
     add_force,
     check_outputs,
-    print_progress,
     print_result,
     read_schema,
+    write_or_print,
 )
 from discreet.cli.shared.inputs import Inputs, add_inputs, whole_text
 from discreet.errors import InvalidParameter
-from discreet.files.writing import write_text
 from discreet.schema import Schema
 
 _EPILOG = """\
@@ -57,11 +56,7 @@ def run(args: argparse.Namespace) -> None:
     inputs = Inputs.of(args)
     check_outputs(args.out, inputs=(*inputs.files, args.dictionary), force=args.force, paid=True)
     text = Schema.draft(inputs.types(), _dictionary(args.dictionary))
-    if args.out is None:
-        print_result(text, end="")
-    else:
-        write_text(args.out, text)
-        print_progress(f"draft written to {args.out}; complete it from public knowledge")
+    write_or_print(args.out, text, "draft written to {}; complete it from public knowledge")
 
 
 def _dictionary(path: Path | None) -> Any:

@@ -11,11 +11,10 @@ from discreet.cli.shared.files import (
     add_force,
     check_outputs,
     print_progress,
-    print_result,
     read_model,
+    write_or_print,
 )
 from discreet.errors import Incompatible
-from discreet.files.writing import write_text
 
 _EPILOG = """\
 examples:
@@ -60,8 +59,4 @@ def run(args: argparse.Namespace) -> None:
     if args.plot is not None:
         found.plot(args.plot)
         print_progress(f"picture written to {args.plot}")
-    if args.out is None:
-        print_result(text, end="")
-    else:
-        write_text(args.out, text)
-        print_progress(f"summary written to {args.out}")
+    write_or_print(args.out, text, "summary written to {}")

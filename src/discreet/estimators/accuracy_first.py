@@ -15,7 +15,7 @@ from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.methods import check_options
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.bounds import Array, Bounds
-from discreet.checks import between, positive, usable_epsilon, weight_count
+from discreet.checks import between, positive, usable_epsilon
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.linear import LinearModel
@@ -25,7 +25,7 @@ from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.shared.classes import read_classes
 from discreet.estimators.shared.conditional import available_where
-from discreet.estimators.shared.persistence import Seedless, all_or_nothing
+from discreet.estimators.shared.fitting import Seedless, all_or_nothing
 from discreet.ledger import Ledger
 from discreet.losses import AgainstRest
 from discreet.noise import Randomness, as_randomness
@@ -158,10 +158,7 @@ class AccuracyFirst(FittedToTarget, MetaEstimatorMixin, Seedless):  # type: igno
             estimator's own.
         """
         self._check_inner()
-        schema = self.estimator._declared_schema()
-        if n_features is None and schema is not None:
-            n_features = len(schema.names(self.estimator.target))
-        n_features = weight_count("n_features", n_features)
+        n_features = self.estimator._feature_count(n_features)
         inner = self.estimator._declaring(n_rows)
         bounds = inner._declared_bounds(n_features)
         assumptions: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from discreet.estimators.shared.base import (
 from discreet.estimators.shared.charging import stands_alone
 from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
 from discreet.estimators.shared.conditional import available_where
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
@@ -104,9 +104,9 @@ class LinearModel(PrivateEstimator):
         counts that exceed a limit. Where there is a schema it takes encoded rows. The
         guarantee holds for it, but stays here.
         """
-        from discreet.estimators.shared.plain import plain_model
+        from discreet.estimators.shared.as_sklearn import as_sklearn
 
-        return plain_model(self)
+        return as_sklearn(self)
 
 
 class AnyAlgorithm(LinearModel):

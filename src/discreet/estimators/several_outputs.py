@@ -18,7 +18,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.linear import AnyAlgorithm, LinearModel, PrivateRegressor
 from discreet.estimators.shared.base import assuming
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.reading import read_rows, read_weights
 from discreet.losses import SquaredVector
 from discreet.problem import Plan, Problem

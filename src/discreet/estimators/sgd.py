@@ -22,6 +22,7 @@ from discreet.estimators.linear import (
 )
 from discreet.estimators.shared.base import PrivateEstimator, assuming
 from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
@@ -32,7 +33,6 @@ from discreet.estimators.shared.parameters import (
     INTERCEPT,
     PENALTIES,
 )
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities, separate_probabilities
 from discreet.inference import arriving_steps
 from discreet.losses import (

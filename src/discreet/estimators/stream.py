@@ -14,8 +14,8 @@ from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
 from discreet.estimators.shared.base import numbered
 from discreet.estimators.shared.classes import class_numbers, read_classes
 from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.parameters import FITTED, GUESS, INTERCEPT, TABLES
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared

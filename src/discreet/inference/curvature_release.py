@@ -138,7 +138,7 @@ class CurvaturePlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> InferredRelease:
         """Fit, then release the Hessian at the weights, and squared gradients if they are paid."""
         weights = self.fit.run(source, random).weights
-        rows, loss = self.problem.bound(source, afar=True), self.problem.loss
+        rows, loss = self.problem.bound(source, remote=True), self.problem.loss
         squared = None
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(loss, weights, shifting=self.shifting)

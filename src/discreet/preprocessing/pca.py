@@ -16,7 +16,7 @@ from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import assuming
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.losses import Squared
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.problem import Problem

@@ -10,7 +10,7 @@ from sklearn.base import OneToOneFeatureMixin
 from discreet.bounds import Array, Bounds
 from discreet.checks import truth
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.preprocessing.transformer import (

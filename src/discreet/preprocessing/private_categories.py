@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.bounds import Array, Bounds
 from discreet.errors import InvalidData
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.mechanisms.learned_columns import LearnedColumns
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.schema import Categories

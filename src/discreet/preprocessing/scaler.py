@@ -13,7 +13,7 @@ from discreet.checks import moderate
 from discreet.data import clipped_rows
 from discreet.errors import MissingBound
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.column_moments import ColumnMoments
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan

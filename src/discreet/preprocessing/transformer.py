@@ -17,8 +17,8 @@ from discreet.errors import InvalidParameter, MissingBound, TooFewRows
 from discreet.estimators.shared.base import warn_of_budget
 from discreet.estimators.shared.charging import warn_caller
 from discreet.estimators.shared.claims import ALWAYS_ASSUMED
+from discreet.estimators.shared.fitting import Seedless
 from discreet.estimators.shared.parameters import LEDGER, RANDOM
-from discreet.estimators.shared.persistence import Seedless
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.ledger import Ledger

@@ -8,6 +8,7 @@ read. ``Plan.run`` is the only thing that touches rows. What comes out of it is 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache, cached_property, wraps
@@ -199,6 +200,11 @@ class CalibratedPlan(Printed):
         """Parameters that plan the same run with the algorithm of that name."""
         found: Mapping[str, Any] = vars(self).get("_settings", {})
         return found
+
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale); infinite where none is known."""
+        return math.inf
 
     def explained(self, *, reason: str = "", settings: Mapping[str, Any] | None = None) -> Self:
         """Return the plan with a reason, or with the parameters that plan it again."""

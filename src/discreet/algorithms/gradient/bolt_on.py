@@ -228,11 +228,6 @@ class BoltOnPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.noise.event, "bolt-on")
 
-    @property
-    def expected_excess(self) -> float:
-        """Infinite: no bound is proved for rows in one random order, swept several times."""
-        return math.inf
-
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {

@@ -196,11 +196,6 @@ class NoisyNewtonPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.event, "noisy-newton", *size_assumed(self.problem))
 
-    @property
-    def expected_excess(self) -> float:
-        """No bound is known."""
-        return math.inf
-
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
@@ -215,7 +210,7 @@ class NoisyNewtonPlan(CalibratedPlan):
     @releasing
     def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release the last iterate."""
-        problem, rows = self.problem, self.problem.bound(source, afar=True)
+        problem, rows = self.problem, self.problem.bound(source, remote=True)
         bounded = math.isfinite(problem.constraint.radius(problem.dimension))
         guess = norm_guess_of(problem, self.config.norm_guess)
         inside = problem.constraint if bounded else L2Ball(radius=guess)

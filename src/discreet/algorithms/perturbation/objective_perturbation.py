@@ -405,7 +405,7 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         """Draw the tilt, solve, certify, and release."""
         if self.correction is None:
             return self.weights(self.problem.bound(source, reread=True), random)
-        rows = self.problem.bound(source, afar=True)
+        rows = self.problem.bound(source, remote=True)
         return self.correction.fitted(rows, self.weights(rows, random), random)
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:

@@ -233,11 +233,6 @@ class RecentredPlan(CalibratedPlan):
         assumed = () if self.line_search is None else size_assumed(self.problem)
         return guarantee_for(self, self.event, theorem, *assumed)
 
-    @property
-    def expected_excess(self) -> float:
-        """Infinite: nothing is known that compares with the bound of one run."""
-        return math.inf
-
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {

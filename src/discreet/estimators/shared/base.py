@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.bounds import Array, Bounds, Neighbours, typical_norm
-from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
+from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count
 from discreet.data import Source
 from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
@@ -134,10 +134,7 @@ class PrivateEstimator(Fitted, Grouped):
 
     def _public_problem(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:
         """Return what is to be solved by public facts, and in how many fits."""
-        schema = self._declared_schema()
-        if n_features is None and schema is not None:
-            n_features = len(schema.names(self.target))
-        n_features = weight_count("n_features", n_features)
+        n_features = self._feature_count(n_features)
         bounds, fits = self._declared_bounds(n_features), 1
         assumptions: tuple[str, ...] = ()
         if self._labels == "classes":

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.estimators.shared.base import numbered
 
 
-def plain_model(model: Any) -> Any:
+def as_sklearn(model: Any) -> Any:
     """Return a fitted linear model of this library as one of scikit-learn.
 
     Parameters
@@ -27,7 +27,7 @@ def plain_model(model: Any) -> Any:
     >>> from discreet import Bounds, PrivateRidge
     >>> X = np.linspace(-1, 1, 200).reshape(-1, 1)
     >>> model = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1))).fit(X, X.ravel())
-    >>> type(plain_model(model)).__name__
+    >>> type(as_sklearn(model)).__name__
     'LinearRegression'
     """
     check_is_fitted(model)
