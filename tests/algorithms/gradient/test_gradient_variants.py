@@ -346,9 +346,10 @@ def test_a_floor_that_rounding_could_take_away_is_refused_whatever_the_rows_are(
             bound, g = task.bound(ArraySource(rows, y)), np.array([3.0, -1.0, 2.0, -3.0])
             found.append(plan._by_double_noise(bound, np.zeros(4), g, Seeded(0)))
         size = 0.25 / plan.floor * np.linalg.norm(g) / (plan.floor + 0.25)
-        assert np.linalg.norm(found[0] - found[1]) <= size + 2 * lowest * np.linalg.norm(
-            g
-        ) / plan.floor**2
+        assert (
+            np.linalg.norm(found[0] - found[1])
+            <= size + 2 * lowest * np.linalg.norm(g) / plan.floor**2
+        )
 
 
 def test_the_noise_of_a_solution_pays_for_the_rounding_of_the_whole_hessian() -> None:
