@@ -89,3 +89,22 @@ def test_no_message_docstring_or_comment_has_one_either(word: str) -> None:
         if re.search(rf"\b{word}", line, re.IGNORECASE)
     ]
     assert found == [], AVOIDED[word]
+
+
+TWICE = {
+    "Gaussian": "the noise, and the event of a release with it",
+    "Laplace": "the noise, and the event of a release with it",
+    "ObjectivePerturbation": "the algorithm, and the event of its tilt",
+    "Query": "what a test of accuracy asks, and what a server asks of devices",
+    "Region": "where weights are drawn, and a part of the axis of defaults",
+}
+"""Classes that share a name, and why."""
+
+
+def test_the_name_of_a_class_means_one_thing() -> None:
+    found: dict[str, list[str]] = {}
+    for path, file in FILES.items():
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path)
+    assert {name for name, paths in found.items() if len(paths) > 1} == set(TWICE)

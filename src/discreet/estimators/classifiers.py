@@ -10,12 +10,15 @@ from discreet.estimators.linear import AnyAlgorithm, ClassWeights, Penalised
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
+    BASSILY,
+    CHAUDHURI,
     CLASS_WEIGHT,
     COMMON,
     FITTED,
     GUESS,
     INTERCEPT,
     PENALTIES,
+    REDBERG,
 )
 from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
@@ -49,12 +52,7 @@ class PrivateLogisticRegression(WithIntervals, _Classifier):
     PrivateSparseLogisticRegression : many features
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{CHAUDHURI}{REDBERG}{BASSILY}
 
     Examples
     --------
@@ -100,10 +98,7 @@ class PrivateLinearSVC(WithIntervals, _Classifier):
     PrivateSGDClassifier : other losses, settings of the steps
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
+    ----------{CHAUDHURI}{REDBERG}
 
     Examples
     --------

@@ -26,6 +26,7 @@ from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
+    BASSILY,
     CLASS_WEIGHT,
     COMMON,
     FITTED,
@@ -117,9 +118,7 @@ class PrivateSGDClassifier(WithIntervals, _Stepped, ClassWeights):
     PrivateStreamClassifier : rows that arrive over time
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
     Abadi et al., *Deep learning with differential privacy*, 2016.
 
     Examples
@@ -170,9 +169,7 @@ class PrivateSGDRegressor(WithIntervals, _Stepped, PrivateRegressor):
     PrivateStreamRegressor : rows that arrive over time
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
     Abadi et al., *Deep learning with differential privacy*, 2016.
 
     Examples
@@ -208,9 +205,7 @@ class PrivateQuantileRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateReg
     PrivateHuberRegressor : means, robust to outlying labels
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
 
     Examples
     --------
@@ -247,9 +242,7 @@ class PrivateGeometricMedian(PrivateEstimator):
     PrivateMedian : one column
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
 
     Examples
     --------

@@ -242,7 +242,7 @@ def with_curvature(
     multiplier = whole / math.sqrt(share)
     for gain in GAINS if most > least else ():
         try:
-            fit = _usable(plan(budget.part(least * (most / least) ** gain, delta)), target)
+            fit = _usable(plan(budget.part(least * (most / least) ** gain, delta)))
         except BudgetTooSmall:
             continue
         if gain == 1.0 and isinstance(fit, ObjectivePerturbationPlan):
@@ -253,7 +253,7 @@ def with_curvature(
         if _together(fit, each, count).delta(epsilon) <= delta:
             return CurvaturePlan(fit, budget, each, target)
     part, rest = budget.split(share)
-    fit = _usable(plan(rest), target)
+    fit = _usable(plan(rest))
     multiplier = gaussian_multiplier(part.epsilon, part.delta)
     # privacy: two releases of sqrt(2) times the noise cost what one of the noise does.
     if _squares(fit.problem, target):
@@ -292,7 +292,7 @@ def second_order_shift(problem: Problem) -> float:
     return 2 * curvature / span * math.sqrt((problem.n_rows or 0) * curvature)
 
 
-def _usable(plan: Plan, target: str) -> Fit:
+def _usable(plan: Plan) -> Fit:
     """Return the plan if the law of its weights is known; otherwise refuse it."""
     problem = plan.problem
     known = isinstance(plan, ObjectivePerturbationPlan) and plan.correction is None

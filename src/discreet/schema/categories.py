@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.bounds import Array
 from discreet.errors import InvalidParameter
-from discreet.schema.column import PRIVATE, ChoiceColumn, declared_choices, positions
+from discreet.schema.column import PRIVATE, ChoiceColumn, declared_choices
 
 PLANNED = 10
 """How many categories a plan counts on where they are to be learned."""
@@ -86,11 +85,6 @@ class Categories(ChoiceColumn):
                 object.__setattr__(self, "categories", (*found, other))
         super().__post_init__()
 
-    @classmethod
-    def read(cls, value: Any, **options: Any) -> Categories:
-        """Return the column declared by ``categories = [...]``."""
-        return cls(value, **options)
-
     @property
     def private(self) -> bool:
         """Whether the categories are to be learned."""
@@ -110,11 +104,6 @@ class Categories(ChoiceColumn):
     def choices(self) -> tuple[Any, ...]:
         """The declared categories, ``other`` included."""
         return (self.other,) if self.private else tuple(self.categories)
-
-    def values(self, cells: Any) -> Array:
-        """Return the place of each cell among the categories."""
-        other = None if self.other is None else self.choices.index(self.other)
-        return positions(cells, self.choices, other)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as it stands in a schema file."""

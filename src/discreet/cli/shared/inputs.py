@@ -152,7 +152,7 @@ class Inputs:
 
                 return arrow_types(file, path, parquet=start[:4] == _PARQUET)
             with _unpacked(file, path, start) as raw:
-                return dict.fromkeys(delimited_names(raw, path, self.format), "")
+                return dict.fromkeys(delimited_names(raw, self.format), "")
 
 
 def whole_text(path: Path) -> str:

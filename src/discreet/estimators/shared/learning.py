@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -168,7 +168,8 @@ class LearnedFirst(Printed):
 
     def shown(self) -> dict[str, Any]:
         """Return the public numbers that are printed."""
-        return self._with_columns({} if self.fit is None else cast(Any, self.fit).shown())
+        found: Any = self.fit
+        return self._with_columns({} if found is None else getattr(found, "shown", found.facts)())
 
     def run(self, source: Any, random: Any) -> Any:
         """Refuse: the columns are learned from a table, by the estimator."""

@@ -61,7 +61,7 @@ class UnknownPart(InvalidData):
     """A file names a part that nothing installed provides."""
 
 
-MODELS: dict[str, type[Portable]] = {}
+LOADABLE: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
 
 
@@ -82,7 +82,7 @@ class Portable(Seedless):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        MODELS[cls.__name__] = cls
+        LOADABLE[cls.__name__] = cls
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file, whole or not at all.
@@ -140,7 +140,7 @@ class Portable(Seedless):
         try:
             if not checksum_holds(content):
                 raise InvalidData("The checksum does not match the values.")
-            kind = MODELS.get(content["estimator"])
+            kind = LOADABLE.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
                 return kind._restored(content)
         except (UnknownPart, BrokenPart):
