@@ -141,8 +141,8 @@ def _check_target(task: Task, metric: str, target: float) -> None:
     trivial = trivial_error(task, metric)
     if target >= trivial:
         raise InvalidParameter(
-            f"max_error is the error that may remain, here {metric}, and weights of zero leave at "
-            f"most {trivial:.3g} whatever the data. Got {target:g}; ask for less.",
+            f"max_error is the error that may remain, here {metric}, and a single answer for all "
+            f"rows leaves at most {trivial:.3g} whatever the data. Got {target:g}; ask for less.",
             parameter="max_error",
         )
 

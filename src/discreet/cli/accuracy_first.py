@@ -77,9 +77,14 @@ def add(verbs: Any) -> None:
         default="excess-risk",
         help="which error --max-error is about, see below (default: %(default)s)",
     )
-    parser.add_argument("--max-epsilon", type=float, required=True, help="cap that is reserved")
     parser.add_argument(
-        "--delta", type=float, default=1e-6, help="0 for pure privacy (default: %(default)g)"
+        "--max-epsilon", type=float, required=True, help="most that the run may spend"
+    )
+    parser.add_argument(
+        "--delta",
+        type=float,
+        default=1e-6,
+        help="failure term; 0 for pure privacy (default: %(default)g)",
     )
     parser.add_argument(
         "--confidence",
@@ -93,10 +98,12 @@ def add(verbs: Any) -> None:
     parser.add_argument("--model", choices=list(MODELS), metavar="NAME",
                         help="see discreet models; default: by the target's kind")  # fmt: skip
     add_settings(parser)
-    parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
+    parser.add_argument("--validation", type=float, help="share of rows set apart for tests")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
     parser.add_argument("--card", type=Path, help="privacy card to write with the model (text)")
-    parser.add_argument("--plot", type=Path, help="picture of the path to write")
+    parser.add_argument(
+        "--plot", type=Path, help="picture to write: the path from private to accurate"
+    )
     add_seed(parser)
     add_force(parser)
     add_option(parser)

@@ -42,7 +42,10 @@ def add(verbs: Any) -> None:
         "--runs", type=int, default=20_000, help="runs on each neighbour (default: %(default)s)"
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, help="of the bound (default: %(default)s)"
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="confidence of the bound (default: %(default)s)",
     )
     parser.add_argument("--method", choices=_METHODS, default="auto", help="default: auto")
     add_seed(parser)

@@ -66,7 +66,9 @@ def add(verbs: Any) -> None:
         description="Fit private models on public data; write picture, report, card and model.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder (default: demo)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), help="folder to write to (default: demo)"
+    )
     parser.add_argument(
         "--epsilon",
         type=float,

@@ -63,7 +63,9 @@ def add(verbs: Any) -> None:
     parser.add_argument("--target", help="column of the labels; default: that of the model")
     parser.add_argument("--metrics", help="names, separated by commas (default: a usual few)")
     parser.add_argument("--bins", type=int, default=50, help="bins of the score (default: 50)")
-    parser.add_argument("--level", type=float, default=0.95, help="of intervals (default: 0.95)")
+    parser.add_argument(
+        "--level", type=float, default=0.95, help="level of intervals (default: 0.95)"
+    )
     parser.add_argument(
         "--out",
         type=Path,

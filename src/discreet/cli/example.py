@@ -80,7 +80,7 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "example",
-        help="write made-up rows and a schema, to try the other verbs on",
+        help="write made-up rows and a schema, to try the other commands on",
         description="Write made-up rows, a schema and the other files that the documentation uses.",
         epilog=_EPILOG,
     )

@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
     )
     made = _action(actions, "create", "begin a ledger", _create)
     made.add_argument("--dataset", action="append", required=True,
-                      help="name of the data; again for every population in it")  # fmt: skip
+                      help="name of the data; repeatable, one for each population")  # fmt: skip
     made.add_argument("--epsilon", type=float, required=True, help="cap of all fits together")
     made.add_argument("--delta", type=float, required=True, help="cap, far below 1/rows, or 0")
     made.add_argument(
@@ -110,7 +110,7 @@ def opened(args: argparse.Namespace, neighbours: str, schema: Any = None) -> Any
 
 
 def _action(actions: Any, name: str, what: str, run: Any) -> Any:
-    parser = actions.add_parser(name, help=what, description=f"{what.capitalize()}.")
+    parser = actions.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
     parser.add_argument("ledger", help="file, or postgresql:// address")
     parser.set_defaults(run=run)
     return parser
@@ -149,7 +149,7 @@ def _create(args: argparse.Namespace) -> None:
         unit=args.unit,
         policy=args.policy,
     )
-    print_result(f"created {ledger!r}\n{ledger.balance()}")
+    print_result(f"ledger created: {args.ledger}\n{ledger.balance()}")
 
 
 def _show(args: argparse.Namespace) -> None:

@@ -31,7 +31,7 @@ a first session:
   discreet card model.json
   discreet report model.json --out report.html
 
-each verb has its own help: discreet fit --help
+each command has its own help: discreet fit --help
 
 exit codes:
   0  done
@@ -105,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
 
     found = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     found.add_argument("--version", action="version", version=f"discreet {__version__}")
-    verbs = found.add_subparsers(dest="verb", metavar="verb", required=True)
+    verbs = found.add_subparsers(title="commands", dest="command", metavar="command", required=True)
     for name in VERBS:
         # Imported here, so that an interruption of what takes long is caught.
         import_module(f"discreet.cli.{name}").add(verbs)

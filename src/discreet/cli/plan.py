@@ -30,20 +30,20 @@ examples:
   discreet plan --schema schema.toml --target income --rows 20000 --epsilon 1 \\
       --rehearse --signal 0.75 --share 0.1 --plot rehearsal.png
 
-nothing is read but the schema. The expected error bounds how much worse the
-private model's average loss (the one named) is than that of the best weights
-whose norm is the norm guess; rows are taken in the scaled domain, labels of a
-regression in half label ranges. Where noise dominates, residuals of ridge and
-elastic net are clipped earlier, so that the loss may change with epsilon.
-Guessing between two classes costs a logistic model 0.69 a row. The bound is
-rarely attained: a small one means a useful model, and a model with a large one
-may still be useful. Doubling the rows, or halving the row norm
-where the data allows it, buys as much as a larger epsilon.
+nothing is read but the schema. The expected error is a bound on the average loss of
+the private model, above that of the best weights of the stated norm. The loss is the
+one that the plan names, with features scaled by their ranges, and labels of a
+regression in units of half the label range. Where noise dominates, ridge and elastic
+net clip residuals earlier, so the loss may change with epsilon. For scale: guessing
+between two classes costs a logistic model 0.69 a row. The bound is rarely attained.
+A small bound means a useful model, and a model with a large bound may still be
+useful. Doubling the rows, or halving the row norm where the data allows it, buys as
+much as doubling epsilon.
 
---rehearse fits the plan to made-up rows that follow the schema, five times for
-each epsilon, and says how good the models get. The signal in them is declared, or
-typical: an area under the ROC curve of 0.8, or an R2 of 0.5. Without a schema
-counts are planned up to 10.
+--rehearse fits the plan to made-up rows that follow the schema, five times for each
+epsilon, and says how good the models get. You declare how strong the signal in them
+is, or it is typical: an area under the ROC curve of 0.8, or an R2 of 0.5. Without a
+schema, counts go up to 10.
 """
 
 
@@ -63,16 +63,16 @@ def add(verbs: Any) -> None:
         help="protect all rows of one person, who counts for at most K of them",
     )
     add_inference(parser)
-    parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
+    parser.add_argument("--norm-guess", type=float, help="public guess of the norm of good weights")
     add_settings(parser)
     parser.add_argument(
-        "--ledger", help="ledger the fit would be charged to: plan so, and say what it affords"
+        "--ledger", help="ledger that the fit would be charged to; says what it affords"
     )
     parser.add_argument(
-        "--rehearse", action="store_true", help="fit made-up rows and say how good models get"
+        "--rehearse", action="store_true", help="fit made-up rows to say how good models get"
     )
     parser.add_argument(
-        "--signal", type=float, help="area under ROC, or R2, of the truth in made-up rows"
+        "--signal", type=float, help="area under ROC, or R2, of the true weights of made-up rows"
     )
     parser.add_argument(
         "--share", type=float, help="share of the second class in made-up rows (default: 0.5)"
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> None:
     if args.norm_guess is None:
         lines.append(
             f"Every error is for weights of norm {_norm(model, plan):.3g}, usual for such rows and "
-            "labels.\n--norm-guess takes another."
+            f"labels.{_aside(model, plan)}\nPass --norm-guess for another norm."
         )
     if any(SECOND_BEST in row for row in table):
         lines.append(
@@ -221,8 +221,8 @@ def _described(model: Any, plan: Any, n_features: int) -> str:
     if not mark:
         return str(plan)
     # The plan's own guess, which stands above, is how far its steps should go.
-    norm = f"for norm {_norm(model, plan):.6g}"
-    other = f"{_UNKNOWN}; objective perturbation, {norm}: {excess:.6g}{mark}"
+    norm = f"for weights of norm {_norm(model, plan):.6g}"
+    other = f"{_UNKNOWN}; {excess:.6g}{mark} by objective perturbation, {norm}"
     shown = plan.shown().items()
     facts = {k: other if k.startswith("expected excess") else v for k, v in shown}
     return f"{table(facts)}\n\n{plan.guarantee}"
@@ -263,3 +263,11 @@ def _norm(model: Any, plan: Any) -> float:
     from discreet.problem import norm_guess_of
 
     return norm_guess_of(plan.problem, getattr(model, "norm_guess", None))
+
+
+def _aside(model: Any, plan: Any) -> str:
+    """Say what a norm guess in the plan is, if the errors are for another norm."""
+    own = plan.facts().get("norm guess")
+    if own is None or math.isclose(own, _norm(model, plan), rel_tol=0.01):
+        return ""
+    return f"\nThe plan's own norm guess, {own:.3g}, only sets how far its steps go."

@@ -38,7 +38,10 @@ def add(verbs: Any) -> None:
     parser.add_argument("model", type=Path, help="model file, from discreet fit or from Python")
     add_inputs(parser)
     parser.add_argument(
-        "--out", type=Path, required=True, help="file to write: Parquet if it ends so, else CSV"
+        "--out",
+        type=Path,
+        required=True,
+        help="file to write: Parquet if the name ends in .parquet, else CSV",
     )
     parser.add_argument("--proba", action="store_true", help="also write class probabilities")
     add_force(parser)

@@ -39,7 +39,10 @@ def add(verbs: Any) -> None:
     parser.add_argument("model", type=Path, help="model file")
     parser.add_argument("--out", type=Path, required=True, help="page to write (HTML)")
     parser.add_argument(
-        "--level", type=float, default=0.95, help="of intervals of coefficients (default: 0.95)"
+        "--level",
+        type=float,
+        default=0.95,
+        help="level of the intervals of coefficients (default: 0.95)",
     )
     parser.add_argument(
         "--rehearse",

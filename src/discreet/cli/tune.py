@@ -63,7 +63,7 @@ def add(verbs: Any) -> None:
         metavar="NAME=VALUES",
         help="a setting and its values, separated by commas; may be repeated",
     )
-    parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="as for fit")
+    parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="see discreet models")
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_settings(parser)
     parser.add_argument(
@@ -74,7 +74,9 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--expected-tries", type=float, help="default: 10 for each candidate")
     parser.add_argument("--scoring", help="metric of tries (default: accuracy, or mse)")
-    parser.add_argument("--holdout", type=float, default=0.2, help="share of rows (default: 0.2)")
+    parser.add_argument(
+        "--holdout", type=float, default=0.2, help="share of rows held out (default: 0.2)"
+    )
     parser.add_argument("--plan-only", action="store_true", help="say the costs and read no row")
     parser.add_argument("--rows", type=int, help="number of rows, for --plan-only")
     add_seed(parser)

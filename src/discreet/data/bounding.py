@@ -110,12 +110,12 @@ class Bounding:
         if bounds.row_norm is None and bounds.features is None:
             raise MissingBound(
                 "row_norm is not set. Noise is scaled to it, and reading it from the data would "
-                "leak. Pass Bounds(row_norm=...), longer rows are scaled down; or "
+                "leak. Pass Bounds(row_norm=...), which scales longer rows down, or "
                 "Bounds(features=...)."
             )
         if bounds.centred and bounds.features is not None and not intercept:
             raise Incompatible(
-                "bounds.centred needs an intercept, which takes up what centring takes away. Fit "
+                "bounds.centred needs an intercept, which makes up for the shift. Fit "
                 "one, or leave centred out."
             )
         bounding = cls(bounds, n_features, loss, float(intercept))

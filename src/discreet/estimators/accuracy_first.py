@@ -59,17 +59,18 @@ class AccuracyFirst(FittedToTarget, MetaEstimatorMixin, Seedless):  # type: igno
     ----------
     estimator
         A private ridge or logistic regression, or another private linear model with classes or
-        real labels. More than two classes have the softmax loss or, of support vectors, the sum
-        of the losses of each class against the rest. Its bounds, neighbours, intercept, strength
-        and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005 per row is
-        used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most the number of
-        weights over ``max_epsilon``, for all rows, unless tests would then cost too much.
+        real labels. With more than two classes the loss is softmax or, for support vectors, the
+        sum of the losses of each class against the rest. Its bounds, neighbours, intercept,
+        strength and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005
+        per row is used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most
+        the number of weights over ``max_epsilon``, for all rows, unless tests would then cost too
+        much.
     max_error
         The error that may remain; smaller is harder. By ``metric``, it is how far the objective
         may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
-        rows classified wrongly (``"error-rate"``). One class for all rows has the error rate
-        of the other classes' share, so a larger ``max_error`` asks for nothing; ``summary_`` says
-        so where the released model predicts one class for all rows.
+        rows classified wrongly (``"error-rate"``). The error rate of a model that predicts one
+        class for all rows is the share of the other classes, so a larger ``max_error`` asks for
+        nothing. ``summary_`` says so if the released model does that.
     metric
         Which error is meant.
     max_epsilon

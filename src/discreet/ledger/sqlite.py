@@ -115,7 +115,8 @@ class SQLiteStore:
                 found = self.path.stat()
             except FileNotFoundError:
                 raise InvalidParameter(
-                    f"There is no ledger at {self.path}. Make one with Ledger.create."
+                    f"There is no ledger at {self.path}. Make one with Ledger.create, or with "
+                    "`discreet ledger create`."
                 ) from None
             mark = (found.st_dev, found.st_ino)
             if held.mark != mark:

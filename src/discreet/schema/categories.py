@@ -58,14 +58,14 @@ class Categories(ChoiceColumn):
             declared_choices([str(self.other)], "other", 1)
             if not (self.missing is None or self._rule_is_named() or self.missing == self.other):
                 raise InvalidParameter(
-                    "missing of categories that are private must be a rule, or the category other: "
-                    "whether any other is kept is not known.",
+                    "Where categories are private, missing must be a rule or the category other: "
+                    "which others will be kept is not known.",
                     parameter="missing",
                 )
             if self.baseline not in (None, self.other):
                 raise InvalidParameter(
-                    "baseline of categories that are private must be the category other: whether "
-                    "any other is kept is not known.",
+                    "Where categories are private, baseline must be the category other: which "
+                    "others will be kept is not known.",
                     parameter="baseline",
                 )
             return

@@ -51,15 +51,17 @@ def add_inference(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inference",
         choices=("table", "population", "robust"),
-        help="intervals of the coefficients, counting noise (table), sampling too (population), or "
-        "both for labels of any law (robust)",
+        help="give intervals of the coefficients, which count noise (table), sampling too "
+        "(population), or both whatever the law of the labels (robust)",
     )
 
 
 def add_group(parser: argparse.ArgumentParser) -> None:
     """Add ``--group`` and ``--rows-per-group``."""
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is; protects people"
+        "--group",
+        metavar="COLUMN",
+        help="column that says whose row it is; protects people instead of rows",
     )
     parser.add_argument(
         "--rows-per-group", type=int, metavar="K", help="most rows that one person counts for"

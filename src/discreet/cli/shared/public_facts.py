@@ -34,7 +34,7 @@ def add_public(parser: argparse.ArgumentParser, rows: str) -> None:
     parser.add_argument(
         "--row-norm",
         type=float,
-        help="longest norm of a row, if no schema is given; longer rows shrink",
+        help="longest norm of a row, if no schema is given; longer rows are scaled down",
     )
     parser.add_argument(
         "--classes", type=int, help="number of classes, if no schema is given (default: 2)"

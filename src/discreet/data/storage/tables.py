@@ -77,8 +77,8 @@ def tables_of(X: Any, y: Any = None) -> Tables | None:
     ----------
     X
         A path of a Parquet or Arrow file or of a folder of them, a list of such paths, a
-        data set of pyarrow, a function that opens an Arrow stream anew, or a frame or an
-        array of Dask.
+        data set of pyarrow, a function that opens an Arrow stream of the same rows in the same
+        order anew, or a frame or an array of Dask.
     y
         Labels beside a collection of Dask, as another one.
 

@@ -247,8 +247,8 @@ def read_content(path: str | Path) -> Any:
 def load(path: str | Path) -> Any:
     """Return the model saved in a JSON file.
 
-    A file that is damaged, edited, or of a claim that its own values contradict
-    is refused. A checksum is not a signature: take files from those you trust.
+    A file is refused if it is damaged or edited, or if its own values contradict
+    its claim. A checksum is not a signature: take files from those you trust.
 
     Examples
     --------
