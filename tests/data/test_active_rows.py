@@ -178,6 +178,9 @@ def test_no_row_is_left_out_that_weights_within_the_radius_take_across_a_joint(l
             active = sums._active
             assert active is not None
             sums.full(step / 20, CLIP)
+            # Predictions within the radius, which rounding moves by far less than this part.
+            far = abs(step[0]) / 20 + active._radius
+            assert active._unsure >= 2.0**-31 * (rows.longest * far + active._farthest)
             for far in (-0.999, 0.999):
                 w, left = active._centre + far * active._radius, 40 - len(active._places)
                 found, real = sums.full(w, CLIP), exactly(rows, loss, sums._cap, w)
