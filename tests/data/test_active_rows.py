@@ -95,6 +95,18 @@ def test_sums_are_the_real_ones_within_what_is_accounted_for(loss: Loss, weighte
     assert few > 45  # most sums computed some of the rows only
 
 
+def test_sums_of_many_rows_are_added_with_compensation() -> None:
+    n, clip = 2**20, 0.15
+    rows, loss = Rows(np.full((n, 2), 0.1), np.ones(n)), Hinge()
+    sums = ActiveRows(rows, loss, Reach(rows.longest, 1.0, 1.0), None)
+    sums.limit(np.ones(n), clip)
+    found = sums(np.zeros(2))
+    assert found is not None
+    off = float(abs(Fraction(float(found[0])) + n * Fraction(0.1)))
+    assert off <= n * clip * (gamma(sums._few + 4) + 2.0**-53)
+    assert 2 * n * clip * gamma(sums._few + 4) <= sum_rounding(clip, n_rows=n, shifting=False)
+
+
 def test_a_row_at_a_joint_counts_the_same_wherever_it_stands() -> None:
     rng = np.random.default_rng(0)
     for p in range(3, 40):

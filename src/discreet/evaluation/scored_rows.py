@@ -20,7 +20,7 @@ from scipy.special import expit
 from discreet.bounds import Array
 from discreet.data.parts_read import CHANGED
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.shared.persistence import Seedless
+from discreet.estimators.shared.fitting import Seedless
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.streamed import streamed
 from discreet.estimators.shared.tabular import Tabular

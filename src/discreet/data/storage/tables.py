@@ -109,9 +109,12 @@ def tables_of(X: Any, y: Any = None) -> Tables | None:
     return None
 
 
-def _arrow() -> Any:
+def arrow_library() -> Any:
+    """Return pyarrow, or say how to get it."""
     try:
         import pyarrow.dataset
+        import pyarrow.ipc
+        import pyarrow.parquet
 
         return pyarrow
     except ImportError:
@@ -121,7 +124,7 @@ def _arrow() -> Any:
 
 
 def _opened(paths: list[Path]) -> Any:
-    arrow = _arrow()
+    arrow = arrow_library()
     for path in paths:
         if not path.exists():
             raise InvalidData(f"{path} does not exist.")

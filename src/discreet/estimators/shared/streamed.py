@@ -78,14 +78,14 @@ class Streamed:
         """
         columns = [*self.features, *([] if self.target is None else [self.target])]
         given = self.features, self.target, self.schema, self.blank, self.dtype, labels, weigh
-        read = Reader(*given, scored=self.scored)
+        read = PartReader(*given, scored=self.scored)
         return StreamSource(
             self.tables, columns, read, self.shape[1], self.dtype, n_rows=self.n_rows
         )
 
 
 @dataclass(frozen=True)
-class Reader:
+class PartReader:
     """Turns a part of a table into rows and labels; workers of a cluster get a copy.
 
     Parameters
