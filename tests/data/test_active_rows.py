@@ -201,6 +201,25 @@ def test_no_row_is_left_out_that_weights_within_the_radius_take_across_a_joint(l
         assert active._radius > 0.0
 
 
+@pytest.mark.parametrize("loss", [Absolute(), Squared()], ids=["absolute", "squared"])
+def test_rows_that_are_left_out_stay_on_their_piece_up_to_the_radius(loss: Loss) -> None:
+    rows, left = made(loss, 20_000, 1, weighted=False), 0
+    with sums_for(rows, loss) as sums:
+        for step in walk(1, 18):
+            sums.full(step / 20, CLIP)
+            active = sums._active
+            assert active is not None
+            out = np.delete(np.arange(20_000), active._places)
+            at = [active._centre[0] + far * active._radius for far in (-1.0, 0.0, 1.0)]
+            residual = rows.X[out] * at - rows.y[out, None]
+            if loss.quadratic:
+                assert (np.abs(residual) < sums._cap[out, None]).all()
+            else:
+                assert ((residual > 0.0).all(axis=1) | (residual < 0.0).all(axis=1)).all()
+            left += active._radius > 0.0 and len(out) > 10_000
+    assert left > 6
+
+
 @pytest.mark.parametrize("beyond", [-1e-10, -1e-13, 0.0, 1e-13, 1e-10])
 def test_a_residual_next_to_its_cap_is_cut_there_wherever_weights_came_from(beyond: float) -> None:
     """One row's slope leaves its cap between two steps that are closer than predictions round."""
