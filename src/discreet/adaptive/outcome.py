@@ -1,14 +1,19 @@
-"""What leaves an accuracy-first run, met or not."""
+"""What plans with an accuracy target share: how they run, and what leaves a run, met or not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from discreet.accounting import Event, Guarantee
 from discreet.bounds import Array
+from discreet.data import Source
+from discreet.errors import Incompatible
 from discreet.noise import Randomness
-from discreet.problem import ASSUMED, Problem, with_randomness
+from discreet.problem import ASSUMED, Printed, Problem, checked, with_randomness
 
 
 @dataclass(frozen=True)
@@ -75,9 +80,9 @@ class Costs:
     theorem: str
     assumptions: tuple[str, ...] = ()
 
-    def guarantee(self, epsilon: float, random: Randomness) -> Guarantee:
+    def guarantee(self, epsilon: float) -> Guarantee:
         """Return the ex-post guarantee of an output that cost ``epsilon``."""
-        stated = Guarantee(
+        return Guarantee(
             # Sums of levels may round above the reserve they are part of.
             epsilon=min(epsilon, self.reserved),
             delta=self.delta,
@@ -88,4 +93,87 @@ class Costs:
             kind="ex-post",
             reserved=(self.reserved, self.delta),
         )
-        return with_randomness(stated, random)
+
+
+class Try(NamedTuple):
+    """A model at one level, and what a run that ends here costs: in all, model and tests."""
+
+    step: Step
+    weights: Array
+    total: float
+    model: float
+    test: float = 0.0
+
+
+class AdaptivePlan(Printed):
+    """What plans of all methods share: how they print, and what a run leaves."""
+
+    @property
+    def costs(self) -> Costs:
+        """How a run is accounted for."""
+        raise NotImplementedError
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        raise NotImplementedError
+
+    @property
+    def test_epsilon(self) -> float:
+        """What tests cost beside the models."""
+        return 0.0
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What no output of a run exceeds."""
+        return self.costs.guarantee(self.costs.reserved)
+
+    def _stated(self, total: float) -> Guarantee:
+        """Return the guarantee of a run that cost so much."""
+        return self.costs.guarantee(total)
+
+    def _tries(
+        self, source: Source, random: Randomness, validation: Source | None
+    ) -> Iterator[Try]:
+        """Yield the levels of a path, from private to accurate."""
+        raise NotImplementedError
+
+    @checked
+    def run(
+        self,
+        source: Source,
+        random: Randomness,
+        *,
+        validation: Source | None = None,
+        release_last: bool = False,
+        watch: Watch = unwatched,
+    ) -> Outcome:
+        """Release level after level until one is accepted.
+
+        Parameters
+        ----------
+        source, random
+            The rows, and where noise comes from.
+        validation
+            The rows that are tested, if they are separate.
+        release_last
+            Whether to release the last model if none was accepted; it costs no more.
+        watch
+            Called with every step as soon as it is decided.
+        """
+        if getattr(self, "validation", False) != (validation is not None):
+            raise Incompatible("validation rows and validation=True belong together.")
+        steps: list[Step] = []
+        for last in self._tries(source, random, validation):
+            steps.append(last.step)
+            watch(last.step)
+            if last.step.accepted:
+                break
+        return Outcome(
+            # privacy: never the exact minimiser; the last noisy model is paid for in full
+            weights=np.array(last.weights) if last.step.accepted or release_last else None,
+            guarantee=with_randomness(self._stated(last.total), random),
+            eps_model=last.model,
+            eps_test=last.test,
+            steps=tuple(steps),
+        )
