@@ -43,7 +43,7 @@ def test_tiny_rates_cost_what_another_accountant_says(
     low, high = (
         privacy_loss_distribution.from_gaussian_mechanism(
             sigma,
-            value_discretization_interval=rate / 5,
+            value_discretization_interval=rate / 2,
             sampling_prob=rate,
             pessimistic_estimate=pessimistic,
             use_connect_dots=pessimistic,
