@@ -115,9 +115,7 @@ def cores() -> int:
 @cache
 def _blas() -> list[Any]:
     return [
-        library
-        for library in ThreadpoolController().lib_controllers
-        if library.user_api == "blas"
+        library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"
     ]
 
 
