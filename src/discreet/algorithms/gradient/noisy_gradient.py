@@ -45,10 +45,8 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
-    with_randomness,
+    releasing,
 )
 from discreet.regularizers import combined_prox
 
@@ -363,8 +361,8 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         """The way back to the set, with the penalty."""
         return combined_prox(self.problem.regularizer, self.problem.constraint)
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release an average of the path."""
         # privacy: float32 margins move steps a little, which the proof for the last iterate, unlike
         # that for noisy sums, does not allow.
@@ -379,5 +377,4 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
             weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)
-        weights = self.problem.constraint.project(weights)
-        return Release(weights, with_randomness(self.guarantee, random))
+        return self.problem.constraint.project(weights)
