@@ -67,6 +67,28 @@ class Reach(NamedTuple):
     weight: float
 
 
+def few_are_active(rows: Rows, loss: Loss) -> bool:
+    """Return whether sums over few of the rows are possible and pay.
+
+    >>> from discreet.losses import Hinge, Logistic
+    >>> rows = Rows(np.ones((2**18, 2)), np.ones(2**18))
+    >>> few_are_active(rows, Hinge()), few_are_active(rows, Logistic())
+    (True, False)
+    """
+    n, p = rows.n_rows, rows.dimension
+    if rows.sparse or rows.X.dtype != np.float64 or rows.resident.spilled or loss.outputs > 1:
+        return False
+    # privacy: sizes are public where positions are kept.
+    if not LEAST_VALUES <= n * p <= MOST_VALUES:
+        return False
+    if not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard):
+        return False
+    inner = loss.inner
+    if not inner.quadratic and inner.corner(np.ones(1)) is None:
+        return False
+    return p <= MOST_COLUMNS["quadratic" if inner.quadratic else "corner"]
+
+
 def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> ActiveRows | None:
     """Return a way to sum over few of the rows, or None if there is none or it does not pay.
 
@@ -75,20 +97,7 @@ def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> A
     >>> [active_rows(rows, loss, reach, None) is None for loss in (Hinge(), Logistic())]
     [False, True]
     """
-    n, p = rows.n_rows, rows.dimension
-    if rows.sparse or rows.X.dtype != np.float64 or rows.resident.spilled or loss.outputs > 1:
-        return None
-    # privacy: sizes are public where positions are kept.
-    if not LEAST_VALUES <= n * p <= MOST_VALUES:
-        return None
-    if not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard):
-        return None
-    inner = loss.inner
-    if not inner.quadratic and inner.corner(np.ones(1)) is None:
-        return None
-    if p > MOST_COLUMNS["quadratic" if inner.quadratic else "corner"]:
-        return None
-    return ActiveRows(rows, loss, reach, weight)
+    return ActiveRows(rows, loss, reach, weight) if few_are_active(rows, loss) else None
 
 
 class ActiveRows:

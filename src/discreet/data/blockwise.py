@@ -91,7 +91,7 @@ class Blockwise:
         """
         read, margins, add = self._ways(w, index)
         w, high = self._inner * w, self._cap
-        slope_of, clip, weight = self._slope, cut_slopes if w.ndim == 1 else _shorten, self._weight
+        slope_of, clip, weight = self._slope, self._clip, self._weight
         total, short, size = np.zeros(w.shape), 0, block.stop - block.start
         # Equal parts, because a short one takes as many calls as a long one.
         step = -(-size // -(-size // self._most))
@@ -124,8 +124,11 @@ class Blockwise:
         if self._weight is not None:
             slope = (self._weight[index] * slope.T).T
         # privacy: a power of two, so the real cap is kept to the last bit.
-        clip = cut_slopes if w.ndim == 1 else _shorten
-        return X, self._outer * clip(slope, self._cap[index] / self._outer)
+        return X, self._outer * self._clip(slope, self._cap[index] / self._outer)
+
+    def _clip(self, slope: Array, high: Array) -> Array:
+        """Cut the slopes of rows to their caps, in place."""
+        return cut_slopes(slope, high) if slope.ndim == 1 else _shorten(slope, high)
 
     def _of(self, pick: Pick) -> tuple[Array, ...]:
         """Return the labels of rows, as their slope takes them."""

@@ -285,6 +285,10 @@ class Bounding:
             pass
         return Rows(X if lean is None else lean, y, weight, norms)
 
+    def encoded(self, y: Any | None, n_rows: int) -> Array:
+        """Return labels as numbers; one that is not usable becomes a harmless one."""
+        return self._labels.encode(y, n_rows)[0]
+
     def _attached(self, n_rows: int) -> Array:
         """Return room for labels as the loss takes them."""
         return self.loss.attach(self._labels.empty(n_rows), np.empty(n_rows))
