@@ -132,7 +132,7 @@ class ActiveRows:
         self._moments: tuple[Array, Array] | None = None
         self._few = self._steps()
         self._room = np.empty((2, rows.n_rows))
-        self._copies = np.empty((0, rows.dimension))
+        self._copies: Any = np.empty((0, rows.dimension))
 
     def limit(self, cap: Array, clip: float) -> None:
         """Set the largest slope of each row and the clip it comes from."""
@@ -224,7 +224,8 @@ class ActiveRows:
             room = min(self._rows.n_rows, len(places) + len(places) // 4)
             self._copies = np.empty((room, self._rows.dimension))
         # Without a mode numpy gathers into memory of its own first.
-        return self._rows.X.take(places, axis=0, out=self._copies[: len(places)], mode="wrap")
+        room = self._copies[: len(places)]
+        return np.asarray(np.take(self._rows.X, places, axis=0, out=room, mode="wrap"))
 
     def _chosen(self, w: Array, size: float) -> tuple[float, float]:
         """Return the radius that should cost least, and by how much predictions may be off."""
