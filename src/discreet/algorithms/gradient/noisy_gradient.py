@@ -38,6 +38,8 @@ from discreet.bounds import Array
 from discreet.checks import one_of
 from discreet.data import Rows, Source
 from discreet.data.clipped_sums import work_of
+from discreet.data.single_slopes import LOST
+from discreet.data.storage import in_range
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -372,6 +374,14 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
         return Release(self.fitted(rows, random), with_randomness(self.guarantee, random))
 
+    @property
+    def _coarse(self) -> bool:
+        """Whether noise hides what slopes lose in float32, by public values."""
+        norm = self.problem.row_norm
+        if self.config.hidden_state or not in_range(norm) or self.problem.n_rows is None:
+            return False
+        return self.problem.n_rows * norm * LOST <= self.noise.scale / 16.0
+
     def run_together(self, sources: Sequence[Source], random: Randomness) -> list[Array] | None:
         """Return the weights of runs on the same rows with other labels, or None.
 
@@ -387,8 +397,15 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         values = self.steps * rate * self.problem.n_rows * self.problem.dimension
         work = work_of(values, batches=rate < 1.0)
         # privacy: as above; the proof for the last iterate is for the sums themselves.
-        again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
-        with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:
+        with sums_over(
+            self.problem,
+            rows,
+            self.problem.loss,
+            shifting=self.shifting,
+            work=work,
+            again=not self.config.hidden_state,
+            coarse=self._coarse,
+        ) as sums:
             weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)

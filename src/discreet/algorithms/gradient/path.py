@@ -55,6 +55,8 @@ def steps_of(
     clip, noise, constant, move = plan.clip, plan.noise, plan.config.step, _mover(plan)
     if plan.hidden is not None:
         constant = plan.hidden.step  # privacy: the step that was certified
+    constant = constant or (rule.size(facts, steps, 0, 0.0) if rule.constant else None)
+    length = constant or 0.0
     drawn = noise.stream(w.shape, random)
     if stocked:
         drawn = iter(list(islice(drawn, steps)))
@@ -77,8 +79,10 @@ def steps_of(
             noise = plan.noise_at(clip)
         if rule.ridge_in_gradient:
             gradient = gradient + plan.strength * slow
-        seen += float(np.sum(gradient * gradient))
-        w = move(w, gradient, constant or rule.size(facts, steps, k, seen))
+        if not constant:
+            seen += float(np.sum(gradient * gradient)) if rule.remembers else 0.0
+            length = rule.size(facts, steps, k, seen)
+        w = move(w, gradient, length)
         # Without a set or a penalty these are the iterates of the heavy ball.
         slow = momentum * slow + (1.0 - momentum) * w
         if ahead is not None:
