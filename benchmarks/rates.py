@@ -65,7 +65,7 @@ def point(
         "excess": found.excess,
         "error": found.error,
         "lower": found.lower,
-        "idle": found.idle,
+        "idle": found.at_zero,
         "bound": bound,
     }
 

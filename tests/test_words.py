@@ -28,6 +28,12 @@ AVOIDED = {
     "least_within": "say what is minimised, over which set",
     "settle": "say decide, converge or draw; a ledger settles a reservation, as a payment is",
     "walk": "say iterate; a random walk may be called one",
+    "wander": "say random walk",
+    "scout": "say initial points",
+    "surest": "say posterior bound, or most confident",
+    "idle": "say trivial, or at zero",
+    "flowing": "say state of a stream",
+    "posed": "say which problem: public, declared",
 }
 """Parts of names that stopped readers, and what to say instead."""
 
@@ -83,3 +89,22 @@ def test_no_message_docstring_or_comment_has_one_either(word: str) -> None:
         if re.search(rf"\b{word}", line, re.IGNORECASE)
     ]
     assert found == [], AVOIDED[word]
+
+
+TWICE = {
+    "Gaussian": "the noise, and the event of a release with it",
+    "Laplace": "the noise, and the event of a release with it",
+    "ObjectivePerturbation": "the algorithm, and the event of its tilt",
+    "Query": "what a test of accuracy asks, and what a server asks of devices",
+    "Region": "where weights are drawn, and a part of the axis of defaults",
+}
+"""Classes that share a name, and why."""
+
+
+def test_the_name_of_a_class_means_one_thing() -> None:
+    found: dict[str, list[str]] = {}
+    for path, file in FILES.items():
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path)
+    assert {name for name, paths in found.items() if len(paths) > 1} == set(TWICE)

@@ -28,7 +28,10 @@ HEAD = (
     "is that divergence of `N(m, 1)` from `N(0, 1)`. Statements without a named relation hold"
     " for all relations.\n"
     "\n"
-    "`make docs-map` makes this list from the pages. Every name leads to its line of code.\n"
+    "Every name below leads to its line of code. A page writes a test as "
+    "`tests/<file>.py::<name>`. To run it, set up the environment by `make .venv/.ready`, then "
+    "pass that to `.venv/bin/pytest -n0`. In the code, `# privacy:` marks the lines that a proof "
+    "rests on. `make docs-map` makes this list from the pages.\n"
 )
 ALONE = "Other mechanisms"
 TITLES = {"frank-wolfe": "Frank-Wolfe", "inference": "Intervals", "local": "Local privacy"}

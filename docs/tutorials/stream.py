@@ -41,7 +41,7 @@ def daily_accuracy(epsilon: float) -> np.ndarray:
 paths = {epsilon: daily_accuracy(epsilon) for epsilon in (0.5, 2.0, 8.0)}
 
 # %% [markdown]
-# Every number above belongs to 943 published models. The budget was spent once.
+# Each number above stands for 943 published models. Their budget was spent once.
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3.6))
@@ -53,6 +53,6 @@ axes.set_title("Predicting each day before learning from it", loc="left")
 axes.legend(frameon=False)
 
 # %% [markdown]
-# ## What you must see to
+# ## What is up to you
 #
 # No row may be fed twice in a pass, and the order of rows is public. If one person has many rows in the stream, the guarantee is for each row, not for the person. Read on: [streams](../streams.md), [how prefix sums are made private](../proofs/prefix-sums.md).

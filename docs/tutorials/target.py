@@ -21,7 +21,7 @@ train, test = table[:15_000], table[15_000:]
 # %% [markdown]
 # ## Say what is public, and what is good enough
 #
-# Errors are per row and scaled: labels lie in [-1, 1], and the loss is half the squared residual. A model that is off by half of the half range on every row has a loss of 0.125.
+# Errors are per row and scaled: labels lie in [-1, 1], and the loss is half the squared residual. A model that is off by a quarter of the label range on every row has a loss of 0.125.
 
 # %%
 bounds = Bounds(
@@ -37,7 +37,7 @@ for target in (0.1, 0.08, 0.055):
     print(model.summary_)
 
 # %% [markdown]
-# A harder target usually costs more; noise has a say in how much. What was not needed stays unspent, and a [ledger](../ledger.md) refunds it.
+# A harder target usually costs more, but chance plays a part. What was not needed stays unspent, and a [ledger](../ledger.md) refunds it.
 
 # %%
 predicted = model.estimator_.predict(test[features])

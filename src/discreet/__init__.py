@@ -108,44 +108,34 @@ __all__ = [
     "watching",
 ]
 
-_HOMES = {
-    "Boolean": "schema",
-    "make_private_scorer": "evaluation",
-    "evaluate": "evaluation",
-    "rehearse": "rehearsal",
-    "AuditReport": "auditing",
-    "Bounds": "bounds",
-    "Budget": "accounting",
-    "Categories": "schema",
-    "Codes": "schema",
-    "Date": "schema",
-    "Duration": "schema",
-    "Person": "schema",
-    "Guarantee": "accounting",
-    "Ordinal": "schema",
-    "Range": "schema",
-    "Schema": "schema",
-    "Ledger": "ledger",
-    "PrivateBounds": "preprocessing",
-    "PrivateCategories": "preprocessing",
-    "PrivatePCA": "preprocessing",
-    "PrivateSearch": "tuning",
-    "PrivateStandardScaler": "preprocessing",
-    "pipeline_guarantee": "preprocessing",
-    "TooFewRows": "errors",
-    "Uncounted": "errors",
-    "WeakBudget": "errors",
-    "audit": "auditing",
-    "memory_limit": "data",
-    "watching": "data",
-}
+_ROOMS = {
+    "accounting": ("Budget", "Guarantee"),
+    "auditing": ("AuditReport", "audit"),
+    "bounds": ("Bounds",),
+    "data": ("memory_limit", "watching"),
+    "errors": ("TooFewRows", "Uncounted", "WeakBudget"),
+    "evaluation": ("evaluate", "make_private_scorer"),
+    "ledger": ("Ledger",),
+    "preprocessing": (
+        "PrivateBounds", "PrivateCategories", "PrivatePCA", "PrivateStandardScaler",
+        "pipeline_guarantee",
+    ),
+    "rehearsal": ("rehearse",),
+    "schema": (
+        "Boolean", "Categories", "Codes", "Date", "Duration", "Ordinal", "Person", "Range",
+        "Schema",
+    ),
+    "tuning": ("PrivateSearch",),
+}  # fmt: skip
+"""Where a name comes from, if not from ``estimators``."""
 
 
 def __getattr__(name: str) -> Any:
     # Names are fetched when first used, so that the command line starts without scikit-learn.
     if name not in __all__:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    return getattr(import_module(f"discreet.{_HOMES.get(name, 'estimators')}"), name)
+    room = next((room for room, names in _ROOMS.items() if name in names), "estimators")
+    return getattr(import_module(f"discreet.{room}"), name)
 
 
 def __dir__() -> list[str]:

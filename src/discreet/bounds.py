@@ -146,14 +146,14 @@ class Bounds:
     ----------
     row_norm
         Longest Euclidean norm of a row, after ``features`` has scaled it.
-        Longer rows are scaled down. None with ranges: no row is, and the longest
-        there can be has the root of the number of features.
+        Longer rows are scaled down. With ranges, None scales no row
+        down, and no row is longer than the square root of the number of features.
     typical_norm
         Norm that most rows have, after ``features`` has scaled them. Rows stay as they
-        are; those that are longer count for less where a default caps gradients, and
-        weights are guessed by it. None with ranges alone: the root of the longest norm
-        for logistic regression and least squares, where categories of a schema count in
-        full. Otherwise ``row_norm``.
+        are. Where a default caps gradients, longer rows count for less, and the guess of
+        the weights is scaled to it. With ranges alone, None means the square root of the
+        longest norm for logistic regression and least squares, where categories of a
+        schema count in full. Otherwise it means ``row_norm``.
     features
         Range of every feature in the user's units: one ``(low, high)`` pair
         for all features, or one pair per feature, in their order or by the names

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from discreet import AccuracyFirst, PrivateLinearSVC, PrivateLogisticRegression, load
 from discreet.adaptive import OneShot, Task
-from discreet.adaptive.methods import idle_error
+from discreet.adaptive.methods import trivial_error
 from discreet.adaptive.paths import OutputPath
 from discreet.adaptive.query import Query, _errors
 from discreet.bounds import Bounds
@@ -128,7 +128,7 @@ def test_no_pair_of_minimisers_is_further_apart_than_noise_hides(loss: Loss, rel
         for rows in pair:
             X, y = np.array([[x, 0.0] for x, _ in rows]), np.array([c for _, c in rows], dtype=int)
             source = ArraySource(X.reshape(-1, 2), y)
-            points.append(job.minimiser(job.problem.bound(source), path.tolerance))
+            points.append(job.minimiser(job.problem.bound(source), path.task.tolerance))
         if relation == "replace-one" or not other:
             widest = max(widest, float(np.linalg.norm(points[0] - points[1])))
     assert widest <= path.sensitivity
@@ -143,8 +143,8 @@ def test_rows_with_a_tie_are_errors() -> None:
     wrong = (X @ w).argmax(axis=1) != y
     assert _errors(rows, w) == pytest.approx(rows.weight[wrong].sum(), rel=1e-12)
     assert _errors(rows, np.zeros((2, K))) == pytest.approx(rows.weight.sum(), rel=1e-12)
-    assert idle_error(task(LOSSES[0]), "error-rate") == pytest.approx(2 / 3)
-    assert idle_error(task(LOSSES[0]), "loss") == pytest.approx(math.log(K))
+    assert trivial_error(task(LOSSES[0]), "error-rate") == pytest.approx(2 / 3)
+    assert trivial_error(task(LOSSES[0]), "loss") == pytest.approx(math.log(K))
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=named)

@@ -94,7 +94,9 @@ def test_minimisers_and_queries_of_neighbours_are_as_close_as_planned(
             X, y, X2, y2 = X[:30], y[:30], X2[:30], y2[:30]
             X2[-1], y2[-1] = -3 * X[0], -y[0]
         first, second = (job.problem.bound(ArraySource(a, b)) for a, b in ((X, y), (X2, y2)))
-        apart = job.minimiser(first, path.tolerance) - job.minimiser(second, path.tolerance)
+        apart = job.minimiser(first, path.task.tolerance) - job.minimiser(
+            second, path.task.tolerance
+        )
         assert np.linalg.norm(apart) <= path.sensitivity
         w = job.project(rng.normal(size=2))
         moved = query.prepare(first)(w) - query.prepare(second)(w)

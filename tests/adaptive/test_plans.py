@@ -521,7 +521,7 @@ def test_what_a_secret_size_and_parts_of_the_rows_assume_is_said(relation: str) 
     apart = ThresholdStop(path=path, query=error_rate, margin=0.05, validation=True)
     fresh = Doubling(path=path, first=0.1, count=3, query=excess_risk)
     for plan in (plain, apart, fresh):
-        said = plan.costs.guarantee(0.1, Seeded(0)).assumptions
+        said = plan.costs.guarantee(0.1).assumptions
         assert (SIZE_KNOWN in said) == (relation == "add-remove")
         assert any("training or validation" in a for a in said) == (plan is apart)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible
 from discreet.losses import Hinge, Logistic
 from discreet.noise import Seeded
-from discreet.problem import Problem
+from discreet.problem import Problem, Release
 from discreet.sets import Box, L2Ball
 
 
@@ -90,6 +91,23 @@ def test_runs_mix_in_uniform_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(purification, "MIXING", 2)
     weights = np.array([plan.run(source, random).weights for _ in range(120)])
     assert 10 < np.sum(weights[:, 0] < 0) < 55
+
+
+def test_results_outside_the_cube_are_moved_into_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Purification().plan(problem(n_features=3), Budget(1.0))
+
+    class Far:
+        """An inner plan whose results are off."""
+
+        guarantee = plan.inner.guarantee
+
+        def run(self, *given: object) -> Release:
+            return Release(np.array([50.0, -50.0, 0.5]), self.guarantee)
+
+    seen = []
+    monkeypatch.setattr(purification, "release", lambda x, *rest: seen.append(x) or x)
+    replace(plan, inner=Far()).run(ArraySource(np.zeros((1, 3)), np.zeros(1)), Seeded(0))
+    assert np.array_equal(seen[0], [plan.half_width, -plan.half_width, 0.5])
 
 
 def test_refusals() -> None:

@@ -108,7 +108,11 @@ def test_missed_target_is_priced_and_leaves_no_model(folder, run):
         ("--max-error 0.1 --max-epsilon 1 --validation 2", "validation must lie", "validation"),
         ("--max-error 0.1 --max-epsilon 1 --delta 1", "delta must be below 1", None),
         ("--max-error 2 --max-epsilon 1", "max_error is the error that may", "max-error"),
-        ("--max-error 90 --max-epsilon 1", "weights of zero leave at most", "max-error"),
+        (
+            "--max-error 90 --max-epsilon 1",
+            "a single answer for all rows leaves at most",
+            "max-error",
+        ),
         ("--max-error 0.6 --max-epsilon 1 --metric error-rate", "at most 0.5", "max-error"),
         ("--max-error 0.1 --max-epsilon 1 --metric loss --method theory", "is for exc", "method"),
         ("--max-error 0.1 --max-epsilon 1 --validation 0.3", "validation is for", "validation"),

@@ -58,7 +58,7 @@ def test_main_help_names_every_verb_and_the_exit_codes(capsys):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "required: verb"),
+        ("", "required: command"),
         ("fti data.csv", "Did you mean 'fit'?"),
         ("plan --model lgistic --rows 9 --epsilon 1", "Did you mean 'logistic'?"),
         ("plan --rows many --epsilon 1", "--rows"),

@@ -67,12 +67,14 @@ def test_without_a_bound_of_its_own_a_plan_shows_the_second_best(run):
     assert shown.endswith("noisy-gradient")
     (fact,) = (line for line in out.splitlines() if line.startswith("expected excess"))
     bound = (
-        f"objective perturbation, for norm {plan.norm_guess:.6g}: {plan.expected_excess:.6g} (+)"
+        f"{plan.expected_excess:.6g} (+) by objective perturbation, for weights of norm "
+        f"{plan.norm_guess:.6g}"
     )
     assert fact.endswith(f"no bound is known; {bound}")
     (own,) = (line for line in out.splitlines() if line.startswith("norm guess"))
     assert float(own.split()[-1]) < plan.norm_guess / 2
     assert f"Every error is for weights of norm {plan.norm_guess:.3g}, " in out
+    assert f"own norm guess, {float(own.split()[-1]):.3g}, only sets how far its steps go" in out
     assert "(+) the bound of objective perturbation" in out
     _, out, _ = run("plan --rows 2000 --features 12 --epsilon 1 --row-norm 1 --delta 0")
     assert "(+)" not in out

@@ -51,7 +51,7 @@ def test_four_commands_learn_what_nobody_knows(folder, run):
 
 def test_the_share_is_a_setting_and_tuning_wants_declared_columns(folder, run):
     people(folder)
-    code, _, _ = run(FIT + " --seed 1 --set bounds_share=0.3")
+    code, _, _ = run(FIT + " --seed 1 --set bounds_share=.3")
     assert code == 0
     first = load(folder / "model.json").guarantee_.event.events[0]
     assert abs(first.epsilon - 4 * 0.3 / 4) < 1e-9

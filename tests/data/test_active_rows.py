@@ -95,6 +95,18 @@ def test_sums_are_the_real_ones_within_what_is_accounted_for(loss: Loss, weighte
     assert few > 45  # most sums computed some of the rows only
 
 
+def test_sums_of_many_rows_are_added_with_compensation() -> None:
+    n, clip = 2**20, 0.15
+    rows, loss = Rows(np.full((n, 2), 0.1), np.ones(n)), Hinge()
+    sums = ActiveRows(rows, loss, Reach(rows.longest, 1.0, 1.0), None)
+    sums.limit(np.ones(n), clip)
+    found = sums(np.zeros(2))
+    assert found is not None
+    off = float(abs(Fraction(float(found[0])) + n * Fraction(0.1)))
+    assert off <= n * clip * (gamma(sums._few + 4) + 2.0**-53)
+    assert 2 * n * clip * gamma(sums._few + 4) <= sum_rounding(clip, n_rows=n, shifting=False)
+
+
 def test_a_row_at_a_joint_counts_the_same_wherever_it_stands() -> None:
     rng = np.random.default_rng(0)
     for p in range(3, 40):
@@ -142,6 +154,12 @@ def test_second_moments_are_left_where_they_might_round_too_much() -> None:
     wide = ActiveRows(rows, Squared(), Reach(1e5, 1.0, 1.0), None)
     wide.limit(np.full(100, 0.1), CLIP)
     assert wide(np.ones(3)) is None
+
+
+def test_short_rows_of_little_weight_are_summed_without_a_warning() -> None:
+    rows = Rows(np.array([[0.0], [1e-100], [1.0]]), np.ones(3), np.array([1e-200, 1e-250, 0.5]))
+    with sums_for(rows, Squared()) as sums:  # the cap over the weight is infinite
+        np.testing.assert_array_equal(sums.full(np.zeros(1), 1.0), [-0.5])
 
 
 def test_only_public_values_decide_whether_rows_may_be_left_out() -> None:

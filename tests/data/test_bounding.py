@@ -449,7 +449,7 @@ def test_a_typical_norm_cuts_no_row_and_is_at_most_the_longest():
     assert far.typical_norm == far.row_norm
 
 
-@pytest.mark.parametrize("asked", ["narrow", "reread", "afar"])
+@pytest.mark.parametrize("asked", ["narrow", "reread", "remote"])
 def test_float32_rows_of_files_are_stored_as_they_came_where_sums_are_all_that_is_asked_for(asked):
     bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Logistic(), intercept=1.0)
     source = ArraySource(np.ones((5, 2), np.float32), np.arange(5) % 2)

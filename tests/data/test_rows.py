@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from discreet.data import Rows, blocks, certificate_error
 from discreet.data.blocks import Total, block_rows, gamma, in_order, summed
+from discreet.data.certified import certified_sums
+from discreet.data.rounding_errors import sum_error
 from discreet.losses import (
     Clipped,
     Huber,
@@ -160,6 +162,18 @@ def test_error_bound_of_compiled_sums_holds_in_exact_arithmetic(loss, kind, size
         assert not true <= error / 1e4
 
 
+def test_small_sums_of_compiled_code_are_added_with_compensation():
+    n, fine, loss, one = 2**16, 2, Huber(), np.ones(2**16)
+    # Slopes are all 1, so small sums are exact.
+    total, lost, count, _, share = certified_sums(
+        loss, np.full((n, 2), 0.1), -10.0 * one, one, one, np.zeros(2), fine, 1.0, 0.0
+    )
+    off = abs(Fraction(float(total[0])) + Fraction(float(lost[0])) - n * Fraction(0.1))
+    assert share == n
+    assert float(off) <= share * sum_error(fine, count)
+    assert count >= n // fine
+
+
 def test_compiled_bounds_that_are_not_enough_give_way_to_closer_ones(monkeypatch):
     monkeypatch.setattr("discreet.data.certified.LARGE", 0)
     rng = np.random.default_rng(6)
@@ -181,7 +195,7 @@ def test_certificates_of_separable_rows_do_not_grow_with_the_weights(loss):
     assert long <= 3.0 * short
     # By the largest curvature alone it would grow as the weights do.
     flat = replace(loss)
-    object.__setattr__(flat, "bend", lambda z, y, slack: None)
+    object.__setattr__(flat, "curvature_near", lambda z, y, slack: None)
     assert rows.certified_gradient(flat, 300.0 * w)[1] > 30.0 * short
 
 

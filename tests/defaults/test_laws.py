@@ -242,7 +242,7 @@ def test_core_and_estimator_agree(name: str, budget: tuple[float, float], size: 
         plan = planned(name, budget, size, **stated)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            problem, _ = model(name, budget, **stated)._posed(3, size)
+            problem, _ = model(name, budget, **stated)._public_problem(3, size)
         core = recommend(problem, Budget(*budget), Asked(**stated))
         assert_same(plan, core)
         assert core.reason == plan.reason  # type: ignore[attr-defined]
@@ -251,8 +251,8 @@ def test_core_and_estimator_agree(name: str, budget: tuple[float, float], size: 
 def test_a_plan_says_why() -> None:
     few, plenty = (str(planned("PrivateLogisticRegression", BUDGETS[0], n)) for n in (600, 10**6))
     assert "because" in few
-    assert "rows per unit of noise, few rows (0 to 400): gradient descent with clipped" in few
-    assert "plenty of rows (2000 or more): the ridge of one run would shrink" in plenty
+    assert "rows per unit of noise (few rows: 0 to 400): gradient descent with clipped" in few
+    assert "(plenty of rows: 2000 or more): the ridge of one run would shrink" in plenty
     many = str(planned("PrivateLinearSVC", BUDGETS[0], 600, classes=3))
     assert "it has the smallest bound on its error" in many
     named = planned("PrivateRidge", BUDGETS[0], 600, algorithm="objective-perturbation")

@@ -79,7 +79,7 @@ def test_every_algorithm_lets_rows_of_almost_no_weight_count_for_almost_nothing(
 def test_no_weighted_row_is_steeper_or_more_curved_than_the_plan_counts_on():
     # Over random rows beyond their bounds, labels and weights: a finite-difference oracle.
     model = PrivateLogisticRegression(bounds=BOUNDS, class_weight={"no": 2, "yes": 50})
-    problem = model._posed(2, N)[0]
+    problem = model._public_problem(2, N)[0]
     model.classes_ = np.array(["no", "yes"])
     index = (Y == "yes").astype(np.int64)
     far = ArraySource(5 * X, index, model._weigh()(index))
@@ -99,7 +99,7 @@ def test_no_weighted_row_is_steeper_or_more_curved_than_the_plan_counts_on():
 
 
 def test_weights_beyond_one_would_be_cut_before_any_sum():
-    problem = PrivateLogisticRegression(bounds=BOUNDS)._posed(2, N)[0]
+    problem = PrivateLogisticRegression(bounds=BOUNDS)._public_problem(2, N)[0]
     rows = problem.bounding.apply(ArraySource(X, np.zeros(N, dtype=int), np.full(N, 50.0)))
     assert rows.weight.max() == 1.0
 

@@ -16,7 +16,7 @@ import discreet
 from discreet import AccuracyFirst, Bounds, PrivateGeometricMedian, PrivateRidge
 from discreet.errors import InvalidData, TooFewRows
 from discreet.estimators.shared.base import PrivateEstimator
-from discreet.estimators.shared.persistence import MODELS
+from discreet.estimators.shared.persistence import LOADABLE
 from discreet.estimators.shared.reading import check_labels, read_rows, read_weights
 
 ROWS = 37
@@ -27,7 +27,7 @@ Y = np.arange(ROWS) % 2
 
 
 def estimators() -> list[Any]:
-    public: list[Any] = [kind for name, kind in MODELS.items() if name in discreet.__all__]
+    public: list[Any] = [kind for name, kind in LOADABLE.items() if name in discreet.__all__]
     assert len(public) > 10
     bounds = Bounds(features=(-1, 1), label=(-1, 1), classes=(0, 1))
     made = [kind(bounds=bounds, random_state=0) for kind in public]

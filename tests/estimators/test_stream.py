@@ -83,7 +83,7 @@ def test_every_call_publishes_weights_and_one_guarantee_covers_them_all() -> Non
 
 def test_weights_are_those_of_the_learner_in_the_users_units() -> None:
     stream = feed(model(), CHUNKS)
-    learner = stream._living()
+    learner = stream._own_learner()
     coef, intercept = learner.plan.problem.bounding.coefficients(learner.weights)
     assert np.array_equal(stream.coef_, coef[None])
     assert np.array_equal(stream.intercept_, [intercept])
@@ -204,7 +204,7 @@ def test_a_copy_predicts_but_cannot_go_on(copied: Any) -> None:
 
 def test_two_that_go_on_from_one_state_would_add_different_noise() -> None:
     # Why copies are refused: the mean of the two has half the variance of the noise.
-    learner = feed(model(random_state=None), CHUNKS[:2])._living()
+    learner = feed(model(random_state=None), CHUNKS[:2])._own_learner()
     source = ArraySource(X[40:44], (Y[40:44] == "up").astype(int))
     rows = learner.plan.problem.bounding.apply(source)
     twins = [learner._copy() for _ in range(2)]
@@ -304,7 +304,7 @@ def test_a_crash_while_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             stream.partial_fit(X[40:60], Y[40:60])
     # Nothing was published by the call that crashed.
     assert np.array_equal(stream.coef_, released)
-    assert stream.rows_seen_ == stream._living().rows == 40
+    assert stream.rows_seen_ == stream._own_learner().rows == 40
     if at == "after":
         # The step is on record, so this process must not draw its noise again.
         with pytest.raises(InvalidData, match="moved on"):
@@ -607,7 +607,7 @@ def test_every_state_a_stream_comes_to_can_be_resumed(tmp_path: Path, seed: int)
             rows = slice(place % 100, place % 100 + count)
             stream.partial_fit(X[rows], Y[rows], start=place)
         resumed = PrivateStreamClassifier.resume(path)
-        assert resumed._living().state() == stream._living().state()
+        assert resumed._own_learner().state() == stream._own_learner().state()
         assert resumed.rows_seen_ == stream.rows_seen_
         stream = resumed
         passes.add(stream.passes_begun_)
@@ -752,12 +752,12 @@ def test_settings_changed_on_the_way_change_no_claim(
 ) -> None:
     path = tmp_path / "state.json"
     stream = feed(model(state_path=path), CHUNKS[:2])
-    noise = stream._living().plan.block(0).sigma
+    noise = stream._own_learner().plan.block(0).sigma
     stream.set_params(**change)
     feed(stream, CHUNKS[2:3])
     resumed = PrivateStreamClassifier.resume(path)
     assert resumed.guarantee_ == stream.guarantee_
-    assert resumed._living().plan.block(0).sigma == noise
+    assert resumed._own_learner().plan.block(0).sigma == noise
     resumed.partial_fit(X[60:80], Y[60:80], start=60)
     assert PrivateStreamClassifier.resume(path).guarantee_ == stream.guarantee_
     # Even a file that was changed does not turn old noise into another promise.
@@ -851,7 +851,7 @@ def test_a_forked_process_cannot_go_on(tmp_path: Path, kept: bool, resumed: bool
     assert in_a_fork(stream.begin_pass) == "Incompatible"
     assert in_a_fork(lambda: in_a_fork(stream.begin_pass) == "Incompatible" or 1 / 0) == "none"
     assert in_a_fork(lambda: stream.predict(X)) == "none"
-    learner = stream._living()
+    learner = stream._own_learner()
     bounded = learner.plan.problem.bounding.apply(ArraySource(X[20:24], np.array([0, 1, 0, 1])))
     assert in_a_fork(lambda: learner.learn(bounded)) == "Incompatible"
     # A number of a process may be used again; its mark is not.
@@ -869,7 +869,7 @@ def test_a_forked_process_cannot_go_on(tmp_path: Path, kept: bool, resumed: bool
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_learner_has_no_copies(copied: Any) -> None:
-    learner = feed(model(), CHUNKS[:1])._living()
+    learner = feed(model(), CHUNKS[:1])._own_learner()
     with pytest.raises(Incompatible, match="cannot be copied"):
         copied(learner)
 
@@ -903,7 +903,7 @@ def test_threads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StreamLearner, "learn", slowly)
     feed(stream, CHUNKS[2:3])
     other.join()
-    assert stream.rows_seen_ == stream._living().rows == 60
+    assert stream.rows_seen_ == stream._own_learner().rows == 60
 
 
 def test_a_resume_waits_for_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,13 @@ from discreet import (
     evaluate,
 )
 from discreet.accounting import Budget
+from discreet.data.parts_read import StreamSource
+from discreet.data.storage import RawBlock, Tables
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.evaluation import plan_evaluation, run_plan
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.result import Evaluation
+from discreet.evaluation.scored_rows import _by_block
 from discreet.files.checksums import with_checksum
 from discreet.report.evaluated import evaluation_section
 
@@ -129,6 +132,19 @@ def test_scores_of_groups_are_those_of_memory_where_rows_are_read_part_by_part(
     assert float(np.ravel(found.released["count"])[0]) == pytest.approx(2.0, abs=1e-3)
     with pytest.raises(InvalidData, match="one identifier for every row"):
         evaluate(model, folder, "y", groups=people[1:], rows_per_group=2, **asked)
+
+
+def test_files_that_grow_while_they_are_scored_are_refused() -> None:
+    """The draw is for as many rows as were counted; one row left of it would stand for all."""
+    source = StreamSource(
+        Tables(lambda names: iter([{"x": X[:4, 0]}]), {"x": "double"}, lambda: 1),
+        ["x"],
+        lambda table: RawBlock(table["x"][:, None], Y[:4], None),
+        n_features=1,
+    )
+    plan = plan_evaluation(MODEL, epsilon=1.0, metrics=("accuracy",), rows_per_group=1)
+    with pytest.raises(InvalidData, match="changed while it was read"):
+        _by_block(MODEL, plan, source, np.ones(3, dtype=bool))
 
 
 def test_persons_are_scored_by_a_column_of_the_files(tmp_path: Path) -> None:

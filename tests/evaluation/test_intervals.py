@@ -12,7 +12,7 @@ from discreet.evaluation.accuracy import exact_share
 from discreet.evaluation.laws import NoiseLaw
 from discreet.evaluation.means import Size, mean_estimate, r2_estimate
 from discreet.evaluation.released_sums import moments, spread_moments
-from discreet.evaluation.table import Table
+from discreet.evaluation.table import ScoreTable
 
 RUNS = 2000
 SLACK = 4 * math.sqrt(0.95 * 0.05 / RUNS)  # a false alarm in 16,000
@@ -123,10 +123,10 @@ def test_noise_of_the_area_has_the_deviation_of_the_formula(sizes, reference):
     random = np.random.default_rng(2)
     cells, law = scored(random, *sizes, gap=1.22), NoiseLaw("gaussian", 4.22468)
     areas = [
-        Table(cells + law.scale * random.normal(size=cells.shape), law, 0.95).auc().value
+        ScoreTable(cells + law.scale * random.normal(size=cells.shape), law, 0.95).auc().value
         for _ in range(4000)
     ]
-    said = Table(cells, law, 0.95).auc()
+    said = ScoreTable(cells, law, 0.95).auc()
     assert said.value == pytest.approx(0.805, abs=0.015)
     assert said.noise == pytest.approx(np.std(areas), rel=0.05)
     assert said.noise == pytest.approx(reference, rel=0.12)
@@ -136,7 +136,7 @@ def test_area_is_that_of_all_pairs():
     cells = np.array([[3.0, 1.0, 0.0, 2.0], [0.0, 2.0, 2.0, 1.0]])
     low, high = (np.repeat(np.arange(4), c.astype(int)) for c in cells)
     pairs = (high[:, None] > low).mean() + 0.5 * (high[:, None] == low).mean()
-    assert Table(cells, NoiseLaw("gaussian", 1e-9), 0.95).auc().value == pytest.approx(pairs)
+    assert ScoreTable(cells, NoiseLaw("gaussian", 1e-9), 0.95).auc().value == pytest.approx(pairs)
 
 
 def truth(name, bins=50, gap=1.2):
@@ -144,7 +144,7 @@ def truth(name, bins=50, gap=1.2):
     edges = stats.norm.ppf(np.linspace(0.0, 1.0, bins + 1))
     shares = [np.diff(stats.norm.cdf(edges - shift)) for shift in (-gap / 2, gap / 2)]
     cells = np.array([3e6 * shares[0], 2e6 * shares[1]])
-    return getattr(Table(cells, NoiseLaw("gaussian", 1e-9), 0.95), name)().value
+    return getattr(ScoreTable(cells, NoiseLaw("gaussian", 1e-9), 0.95), name)().value
 
 
 @pytest.mark.parametrize("name", ["auc", "recall", "precision", "f1", "balanced_accuracy"])
@@ -156,7 +156,7 @@ def test_intervals_of_table_metrics_cover(name, kind):
     for _ in range(RUNS // 2):
         positive = random.binomial(2500, 0.4)
         cells = scored(random, 2500 - positive, positive)
-        found = getattr(Table(cells + draw(scale=4.0, size=cells.shape), law, 0.95), name)()
+        found = getattr(ScoreTable(cells + draw(scale=4.0, size=cells.shape), law, 0.95), name)()
         assert found.value == found.value  # not refused
         hits += found.low <= target <= found.high
     slack = math.sqrt(2) * SLACK
@@ -168,7 +168,7 @@ def test_tables_where_noise_outweighs_a_class_are_refused_or_covered():
     target, hits, refused = truth("auc"), 0, 0
     for _ in range(RUNS):
         cells = scored(random, 900, 190)  # the smaller class is at the edge of refusal
-        found = Table(cells + 4.0 * random.normal(size=cells.shape), law, 0.95).auc()
+        found = ScoreTable(cells + 4.0 * random.normal(size=cells.shape), law, 0.95).auc()
         refused += math.isnan(found.value)
         hits += found.low <= target <= found.high
     assert 0.1 * RUNS < refused < 0.9 * RUNS
@@ -178,7 +178,7 @@ def test_tables_where_noise_outweighs_a_class_are_refused_or_covered():
 def test_cells_are_not_cut_before_they_are_added_up():
     cells = np.full((2, 50), -3.0)
     cells[0, 0], cells[1, -1] = 5000.0, 5000.0
-    table = Table(cells, NoiseLaw("gaussian", 3.0), 0.95)
+    table = ScoreTable(cells, NoiseLaw("gaussian", 3.0), 0.95)
     assert table.confusion()[0, 0] == 5000.0 - 3.0 * 24
     assert table.recall().value < 1.0 or table.confusion()[1, 0] < 0
 

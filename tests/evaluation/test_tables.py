@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from discreet import (
     Categories,
@@ -139,3 +141,19 @@ def test_a_file_is_encoded_by_the_schema_that_was_learned(tmp_path: Path) -> Non
     for rows in (TABLE, tmp_path / "rows.parquet"):
         found = evaluate(model, rows, epsilon=50.0, metrics=("accuracy",), random_state=0)
         assert found.accuracy.value > 0.6
+
+
+@pytest.mark.parametrize("place", ["x", "y"])
+def test_a_row_of_a_file_with_an_infinite_number_counts_for_nothing_as_in_memory(
+    place: str, tmp_path: Path
+) -> None:
+    """An error would be an answer about that row."""
+    x = np.linspace(-1.0, 1.0, 50)
+    model = LinearRegression().fit(x[:, None], x)
+    held = {"x": x, "y": x / 2}
+    held[place] = np.where(np.arange(50) == 7, np.inf, held[place])
+    pq.write_table(pa.table(held), tmp_path / "rows.parquet")
+    asked = {"epsilon": 1.0, "metrics": ("mse",), "label": (-1.0, 1.0), "random_state": 3}
+    there = evaluate(model, tmp_path / "rows.parquet", "y", **asked)
+    here = evaluate(model, held["x"][:, None], held["y"], **asked)
+    assert there.to_dict() == here.to_dict()

@@ -50,7 +50,7 @@ def test_no_point_of_the_set_is_better_than_the_minimiser(instance: Instance) ->
     rng, region = np.random.default_rng(0), instance.problem.constraint
     best = region.project(instance.minimiser)
     assert np.linalg.norm(best - instance.minimiser) <= 1e-12
-    scale = abs(instance.idle) + 1.0
+    scale = abs(instance.at_zero) + 1.0
     for size in (1e-4, 1e-2, 1.0):
         for _ in range(40):
             step = size * rng.normal(size=best.shape) / math.sqrt(best.size)
@@ -193,7 +193,7 @@ def test_frank_wolfe_stays_above_the_lasso_bound() -> None:
     found = measure(draw, FrankWolfe(), budget, runs=8)
     assert found.lower == pytest.approx(1.177, abs=1e-3)
     assert found.lower <= found.excess
-    assert found.lower < found.idle
+    assert found.lower < found.at_zero
     # Teeth: a minimiser with noise of norm 1/50 is below the bound, and so not private.
     instance, rng = draw(0), np.random.default_rng(0)
     noisy = instance.minimiser + 0.02 * rng.normal(size=512) / math.sqrt(512)
@@ -219,8 +219,10 @@ def test_rows_do_not_help_exponential_sampling_on_corners() -> None:
 
 def test_quadratic_bound_is_positive_and_below_weights_of_zero() -> None:
     least, draws, copies = quadratic_bound(1000, 200, 0.1, 1e-6)
-    idle = fingerprint(n_rows=200, n_features=1000, budget=Budget(0.1, 1e-6), quadratic=True).idle
-    assert 0 < least < idle
+    at_zero = fingerprint(
+        n_rows=200, n_features=1000, budget=Budget(0.1, 1e-6), quadratic=True
+    ).at_zero
+    assert 0 < least < at_zero
     assert draws * copies <= 200
 
 

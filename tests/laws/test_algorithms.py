@@ -24,14 +24,14 @@ from discreet.problem import Plan, Problem
 from discreet.regularizers import L1, Regularizer, Ridge, Zero
 from discreet.sets import AllSpace, L1Ball
 from discreet.testing import ALGORITHM_LAWS, check_algorithm
-from discreet.testing.algorithm_laws import Case, Law, cases
+from discreet.testing.algorithm_laws import Law, Trial, cases
 
 CASES = [case for name in sorted(ALGORITHMS) for case in cases(ALGORITHMS[name]())]
 
 
 @pytest.mark.parametrize("law", ALGORITHM_LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.algorithm.name}-{case.delta}")
-def test_algorithms_obey_the_laws(case: Case, law: Law) -> None:
+def test_algorithms_obey_the_laws(case: Trial, law: Law) -> None:
     law(case)
 
 

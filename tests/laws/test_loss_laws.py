@@ -153,7 +153,7 @@ def test_terms_are_of_the_size_of_the_longest_gradient(loss: Loss) -> None:
 @pytest.mark.parametrize("loss", [Logistic(), CalibratedLogistic(clip=0.5)], ids=named)
 def test_bends_are_of_use_far_away(loss: Loss) -> None:
     z, y = sample(loss, seed=13)
-    bend = loss.bend(10.0 * z, y, np.zeros(len(z)))
+    bend = loss.curvature_near(10.0 * z, y, np.zeros(len(z)))
     assert bend is not None
     assert (bend < 0.01 * loss.regularity(label=LABEL, reach=REACH).smoothness).mean() > 0.3
 
@@ -211,7 +211,7 @@ def test_a_subclass_declares_its_facts_anew() -> None:
     assert not Mine().probabilities
     assert not Mine().nonnegative
     assert Mine().pull is None
-    assert Mine().bend(np.zeros(1), np.ones(1), np.zeros(1)) is None
+    assert Mine().curvature_near(np.zeros(1), np.ones(1), np.zeros(1)) is None
     assert Mine().scalar_slope() is None
     assert Mine().bare_slope()[0] == 1.0
     with pytest.raises(Incompatible, match="slope_inverse"):
@@ -329,8 +329,8 @@ class SmoothedLie(Absolute):
 
 
 @dataclass(frozen=True)
-class BendLie(Logistic):
-    def bend(self, z: Array, y: Array, slack: Array) -> Array:
+class CurvatureLie(Logistic):
+    def curvature_near(self, z: Array, y: Array, slack: Array) -> Array:
         return 0.2 * np.ones_like(z)
 
 
@@ -400,7 +400,7 @@ class TermsLie(Hinge):
         (PullLie(), "pull"),
         (InnerLie(threshold=0.7), "inner"),
         (SmoothedLie(), "smoothed"),
-        (BendLie(), "bend"),
+        (CurvatureLie(), "curvature_near"),
         (InverseLie(), "slope_inverse"),
         (BareLie(), "bare_slope"),
         (SingleLie(), "slopes_in_float32"),

@@ -256,7 +256,9 @@ def test_the_logistic_slope_takes_its_whole_range_within_any_reach(reach: float)
 def test_the_bend_of_the_logistic_loss_is_rounded_up() -> None:
     z = np.random.default_rng(0).uniform(38.0, 700.0, 300)
     with mpmath.workdps(50):
-        for a, bend in zip(z, Logistic().bend(z, np.ones(300), np.zeros(300)), strict=True):
+        for a, bend in zip(
+            z, Logistic().curvature_near(z, np.ones(300), np.zeros(300)), strict=True
+        ):
             small = mpmath.exp(-mpmath.mpf(float(a)))
             assert mpmath.mpf(float(bend)) >= small / (1 + small) ** 2
 
@@ -264,7 +266,7 @@ def test_the_bend_of_the_logistic_loss_is_rounded_up() -> None:
 def test_the_bend_of_the_poisson_loss_leaves_room_for_the_rounding_of_exp() -> None:
     """Beyond its limit the loss does not bend, but its slope is an exp all the same."""
     loss, z, slack = Poisson(limit=2.0), np.array([-2.5, 2.5, 1e3]), np.full(3, 1e-12)
-    paid = slope_error(loss.bend(z, 0 * z, slack), slack, 0 * z, loss)
+    paid = slope_error(loss.curvature_near(z, 0 * z, slack), slack, 0 * z, loss)
     rate = np.exp(np.clip(z, -2.0, 2.0))
     assert (paid >= 4.0 * unit_roundoff() * rate).all()
     assert (paid < 1e-2 * rate * slack).all()

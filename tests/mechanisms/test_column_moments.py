@@ -22,7 +22,8 @@ def test_no_row_moves_the_sums_further(relation: str, counted: bool) -> None:
     plan = planned(relation, counted=counted)
     rng, worst = np.random.default_rng(0), 0.0
     corners = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [0.0, 0.0]])
-    rows = np.vstack([corners, rng.uniform(-1, 1, size=(60, 2)), [[np.nan, 0.0]]])
+    outside = np.array([[3.0, -2.0], [-1.2, 1e300]])
+    rows = np.vstack([corners, outside, rng.uniform(-1, 1, size=(60, 2)), [[np.nan, 0.0]]])
     blank = np.full(2, np.nan)
     for a in rows:
         for b in rows if relation == "replace-one" else [blank]:

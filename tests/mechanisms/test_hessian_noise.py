@@ -62,6 +62,15 @@ def test_replaced_rows_at_a_right_angle_reach_the_sensitivity():
     assert np.linalg.norm(apart) == pytest.approx(sensitivity(task, n_rows=1), rel=1e-6)
 
 
+@pytest.mark.parametrize("n_rows", [1, 10**6])
+def test_neither_sums_nor_noise_reach_beyond_the_grid(n_rows):
+    task = problem("sign", "zero-out", n_rows)
+    wide = HessianNoise.gaussian(task, 1e4, n_rows=n_rows)
+    pure = HessianNoise.pure(task, 1e-4, n_rows=n_rows)
+    for noise in (wide, pure):
+        assert noise.noise.grid.reach >= max(n_rows * task.terms.trace, 19.0 * noise.scale)
+
+
 @pytest.mark.parametrize("target", ["sign", "index", "real"])
 def test_a_row_has_the_same_part_wherever_it_stands(target):
     task, rng = problem(target, "add-remove"), np.random.default_rng(1)

@@ -28,3 +28,14 @@ def test_a_declared_end_stays_and_the_other_keeps_its_distance(end: float, unit:
     assert down.joined(end + 1.0, 0.0) == (end - least, end)
     assert up.joined(0.0, end + 7.0 * least) == (end, end + 7.0 * least)
     assert down.joined(end - 7.0 * least, 0.0) == (end - 7.0 * least, end)
+
+
+def test_a_scan_aims_further_inwards_where_neighbours_move_a_value_by_two_ranks() -> None:
+    kept, replaced = (
+        LearnedColumns(
+            budget=Budget(1.0), neighbours=neighbours, rows=1000, ranges={"age": UnknownRange()}
+        ).scan("age", upper=True)
+        for neighbours in ("zero-out", "replace-one")
+    )
+    assert kept.quantile < 0.995  # the noise decides, not the coverage
+    assert 1.0 - replaced.quantile == pytest.approx(2.0 * (1.0 - kept.quantile))

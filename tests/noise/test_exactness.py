@@ -4,6 +4,7 @@ The oracle inverts the tail probability with mpmath's Newton iteration, where th
 library compares probabilities and never inverts.
 """
 
+from fractions import Fraction
 from functools import reduce
 
 import mpmath
@@ -273,3 +274,39 @@ def test_sphere_tail_and_degenerate_words_are_settled():
 
 def test_a_rounding_that_is_no_number_stays_open():
     assert inv.nearest(np.array([np.nan, 0.1]), np.zeros(2))[1].tolist() == [0]
+
+
+@pytest.mark.parametrize("scale", [2.0**-10, 1.0, 2.0**20])
+def test_the_error_of_a_draw_covers_those_of_its_factors(scale, monkeypatch):
+    """Errors of the normal draws and of the radius, each at its end, in fractions."""
+    seen = {}
+
+    class Radius(_Chi):
+        def __init__(self, *given):
+            super().__init__(*given)
+            # One that stands out, with the room that there is for the rounding of products.
+            seen["chi"], seen["radius"] = 2.0**-40, self.value
+            self.error = seen["chi"] + inv.REL / 4
+
+    def drawn(words):
+        y, error = inv.normal(words)
+        error[:] = 2.0**-45
+        seen["normal"] = y.copy(), error.copy()
+        return y, error
+
+    def rounded(y, error):
+        seen["found"] = y.copy(), error.copy()
+        return inv.nearest(y, error)
+
+    for name, instead in (("_Chi", Radius), ("normal", drawn), ("nearest", rounded)):
+        monkeypatch.setattr(f"discreet.noise.gamma_sphere.{name}", instead)
+    GammaSphere(scale, Grid(1.0, 1.0)).sample((50,), Seeded(0))
+    assert seen["radius"] > 5.0
+    radius, off = Fraction(seen["radius"]), Fraction(seen["chi"])
+    for z, slip, y, error in zip(*seen["normal"], *seen["found"], strict=True):
+        ends = [
+            Fraction(scale) * (Fraction(z) + a * Fraction(slip)) * radius * (1 + b * off)
+            for a in (-1, 1)
+            for b in (-1, 1)
+        ]
+        assert max(abs(end - Fraction(y)) for end in ends) <= Fraction(error)

@@ -15,7 +15,7 @@ from discreet.report.attack import (
     detection_curve,
     detection_rate,
     odds_factor,
-    surest,
+    posterior_bound,
 )
 
 BUDGETS = [(0.0, 0.0), (0.1, 0.0), (1.0, 1e-5), (1.0, 0.2), (3.0, 0.01), (8.0, 1e-6)]
@@ -97,6 +97,6 @@ def test_of_an_ex_post_guarantee_the_reserve_counts():
 
 @pytest.mark.parametrize("prior", [0.001, 0.5, 0.999])
 def test_how_sure_one_becomes_follows_from_the_odds(prior):
-    after = surest(prior, 1.5)
+    after = posterior_bound(prior, 1.5)
     assert after / (1 - after) == pytest.approx(math.exp(1.5) * prior / (1 - prior))
-    assert surest(prior, 1e9) == pytest.approx(1.0)
+    assert posterior_bound(prior, 1e9) == pytest.approx(1.0)

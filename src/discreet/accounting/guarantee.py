@@ -184,7 +184,9 @@ class Guarantee:
             raise Incompatible("Only a guarantee per row that was fixed in advance is converted.")
         found = for_rows(self.event, rows, (self.epsilon, self.delta))
         if found is None:
-            raise Incompatible("Nothing follows for so many rows. Use fewer, or rows_per_group.")
+            raise Incompatible(
+                "This guarantee says nothing about so many rows. Use fewer, or rows_per_group."
+            )
         event, epsilon, delta = found
         size = "" if self.neighbours == "add-remove" else ", and a neighbour has as many"
         return replace(

@@ -264,7 +264,7 @@ class Sharp(Mode):
         return appear if at.terms.one_signed else max(folded_rdp(at.shift, order), appear)
 
 
-class Logistic(Sharp):
+class LogisticMode(Sharp):
     """Little Jacobian cost, and none from strength R^2/epsilon on.
 
     Where the record has the share ``q`` of its steepest slope, its loss is at most
@@ -378,7 +378,7 @@ class Kifer(Mode):
 
 
 MODES: dict[str, Mode] = {
-    mode.name: mode for mode in (Logistic(), Sharp(), Folded(), Published(), Kifer())
+    mode.name: mode for mode in (LogisticMode(), Sharp(), Folded(), Published(), Kifer())
 }
 """The calibrations of Gaussian objective perturbation, best first."""
 

@@ -28,7 +28,7 @@ from discreet.accounting import Approximate, Pure
 from discreet.adaptive.brownian import grid_loss
 from discreet.adaptive.noise_quantiles import gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.noise_reduction import FLOATING_POINT, geometric_levels
-from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Noise, StatisticsPath
 from discreet.adaptive.task import Task
 from discreet.bounds import Array
@@ -41,7 +41,7 @@ from discreet.solvers.trust_region import trust_region
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
+class Certificate(AdaptivePlan):
     """Ridge regression that stops when released values prove the target.
 
     Parameters
@@ -159,15 +159,20 @@ class Certificate:
             () if exact else (FLOATING_POINT,),
         )
 
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return "certificate"
+
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "method": "certificate",
+            "method": self.method,
             "levels": len(self.path.levels),
             "first level": self.path.levels[0],
             "reserved epsilon": self.reserved[0],
             "may end without a model": self.enough > self.reserved[0],
-            "test epsilon": 0.0,
+            "test epsilon": self.test_epsilon,
             "radius": self.task.radius,
             "strength": self.task.strength,
         }
@@ -208,13 +213,8 @@ class Certificate:
             watch(steps[-1])
             if met:
                 break
-        return Outcome(
-            weights=weights if met or release_last else None,
-            guarantee=self.costs.guarantee(level, random),
-            eps_model=level,
-            eps_test=0.0,
-            steps=tuple(steps),
-        )
+        last = weights if met or release_last else None
+        return self._ended(steps, last, random, total=level, model=level)
 
 
 def certified(

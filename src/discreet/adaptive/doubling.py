@@ -14,12 +14,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
-
 from discreet.accounting import Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.discrete import discrete_laplace
-from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.checks import between, integer, one_of, positive
@@ -30,7 +28,7 @@ from discreet.problem import checked
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doubling:
+class Doubling(AdaptivePlan):
     """Fresh models at doubling epsilons, each tested.
 
     Parameters
@@ -131,10 +129,15 @@ class Doubling:
         assumptions = (SIZE_KNOWN,) if problem.neighbours == "add-remove" else ()
         return Costs(problem, 0.0, cap, Pure(cap), "accuracy-first/doubling", assumptions)
 
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return f"doubling ({self.test} tests)"
+
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "method": f"doubling ({self.test} tests)",
+            "method": self.method,
             "levels": self.count,
             "first level": self.first,
             "reserved epsilon": self.reserved[0],
@@ -181,10 +184,5 @@ class Doubling:
             watch(steps[-1])
             if met:
                 break
-        return Outcome(
-            weights=np.array(weights) if met or release_last else None,
-            guarantee=self.costs.guarantee(model + self._tests(k), random),
-            eps_model=model,
-            eps_test=self._tests(k),
-            steps=tuple(steps),
-        )
+        last, test = weights if met or release_last else None, self._tests(k)
+        return self._ended(steps, last, random, total=model + test, model=model, test=test)

@@ -115,7 +115,7 @@ def check_options(
         )
 
 
-def idle_error(task: Task, metric: str) -> float:
+def trivial_error(task: Task, metric: str) -> float:
     """Return the most error that one answer for all rows leaves, whatever the data.
 
     For an error rate that is the best of all answers, for a loss and its excess the answer
@@ -127,7 +127,7 @@ def idle_error(task: Task, metric: str) -> float:
     >>> problem = Problem(loss=Logistic(), bounds=Bounds(row_norm=1.0, classes=(0, 1)),
     ...                   n_features=3, n_rows=1000)
     >>> task = Task(problem=problem, strength=5.0)
-    >>> idle_error(task, "error-rate"), round(idle_error(task, "loss"), 3)
+    >>> trivial_error(task, "error-rate"), round(trivial_error(task, "loss"), 3)
     (0.5, 0.693)
     """
     loss = task.problem.loss.inner
@@ -138,11 +138,11 @@ def idle_error(task: Task, metric: str) -> float:
 
 def _check_target(task: Task, metric: str, target: float) -> None:
     """Refuse a target that every data set meets with no model at all."""
-    idle = idle_error(task, metric)
-    if target >= idle:
+    trivial = trivial_error(task, metric)
+    if target >= trivial:
         raise InvalidParameter(
-            f"max_error is the error that may remain, here {metric}, and weights of zero leave at "
-            f"most {idle:.3g} whatever the data. Got {target:g}; ask for less.",
+            f"max_error is the error that may remain, here {metric}, and a single answer for all "
+            f"rows leaves at most {trivial:.3g} whatever the data. Got {target:g}; ask for less.",
             parameter="max_error",
         )
 

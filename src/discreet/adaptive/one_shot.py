@@ -27,7 +27,7 @@ from scipy.special import gammainccinv
 from discreet.accounting import Budget, Guarantee, epsilon_at
 from discreet.accounting import events as event
 from discreet.adaptive.noise_quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
-from discreet.adaptive.outcome import Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Outcome, Step, Watch, unwatched
 from discreet.adaptive.task import Task
 from discreet.algorithms import OutputPerturbation, SufficientStatistics
 from discreet.algorithms.perturbation import SecondMoments
@@ -45,7 +45,7 @@ _ROOMS = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneShot:
+class OneShot(AdaptivePlan):
     """A single release whose epsilon was worked out from the target.
 
     Parameters
@@ -202,9 +202,14 @@ class OneShot:
             label_room=self._solution[1],
         ).plan(ball, budget)
 
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return f"one-shot ({self.rule})"
+
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
-        return {"method": f"one-shot ({self.rule})"} | self.inner.facts()
+        return {"method": self.method} | self.inner.facts()
 
     @property
     def guarantee(self) -> Guarantee:

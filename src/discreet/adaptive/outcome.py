@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from discreet.accounting import Event, Guarantee
 from discreet.bounds import Array
 from discreet.noise import Randomness
-from discreet.problem import ASSUMED, Problem, with_randomness
+from discreet.problem import ASSUMED, Printed, Problem, with_randomness
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,9 @@ class Costs:
     theorem: str
     assumptions: tuple[str, ...] = ()
 
-    def guarantee(self, epsilon: float, random: Randomness) -> Guarantee:
+    def guarantee(self, epsilon: float) -> Guarantee:
         """Return the ex-post guarantee of an output that cost ``epsilon``."""
-        stated = Guarantee(
+        return Guarantee(
             # Sums of levels may round above the reserve they are part of.
             epsilon=min(epsilon, self.reserved),
             delta=self.delta,
@@ -88,4 +90,40 @@ class Costs:
             kind="ex-post",
             reserved=(self.reserved, self.delta),
         )
-        return with_randomness(stated, random)
+
+
+class AdaptivePlan(Printed):
+    """What plans of all methods share: how they print, and what a run leaves."""
+
+    @property
+    def costs(self) -> Costs:
+        """How a run is accounted for."""
+        raise NotImplementedError
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        raise NotImplementedError
+
+    @property
+    def test_epsilon(self) -> float:
+        """What tests cost beside the models."""
+        return 0.0
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What no output of a run exceeds."""
+        return self.costs.guarantee(self.costs.reserved)
+
+    def _ended(
+        self, steps: list[Step], weights: Array | None, random: Randomness, *, total: float,
+        model: float, test: float = 0.0,
+    ) -> Outcome:  # fmt: skip
+        """Return what leaves a run that cost so much."""
+        return Outcome(
+            weights=None if weights is None else np.array(weights),
+            guarantee=with_randomness(self.costs.guarantee(total), random),
+            eps_model=model,
+            eps_test=test,
+            steps=tuple(steps),
+        )

@@ -31,7 +31,6 @@ from discreet.checks import one_of
 from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.noise import Grid, Randomness
-from discreet.problem import planned_tolerance
 from discreet.solvers.trust_region import trust_region
 
 Noise = Literal["laplace", "gamma", "brownian"]
@@ -170,17 +169,11 @@ class OutputPath(Path):
     """
 
     @cached_property
-    def tolerance(self) -> float:
-        """Certified distance from the minimiser, times the strength."""
-        task = self.task
-        return planned_tolerance(task.problem, task.strength, lipschitz=task.lipschitz)
-
-    @cached_property
     def sensitivity(self) -> float:
         """Largest l2 distance between computed minimisers of neighbours."""
         task = self.task
         return output_sensitivity(
-            task.lipschitz, task.strength, self.tolerance, task.problem.neighbours
+            task.lipschitz, task.strength, task.tolerance, task.problem.neighbours
         )
 
     @cached_property
@@ -197,7 +190,7 @@ class OutputPath(Path):
     def models(self, source: Source, random: Randomness) -> Iterator[Array]:
         """Yield the projected noisy minimisers."""
         task = self.task
-        point = task.minimiser(task.problem.bound(source), self.tolerance).ravel()
+        point = task.minimiser(task.problem.bound(source)).ravel()
         if self.noise == "brownian":
             path = BrownianReduction(self.sensitivity, self.costs).path(point, random)
         elif self.noise == "gamma":

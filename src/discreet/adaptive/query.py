@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from discreet.bounds import Array
 from discreet.checks import one_of, positive
 from discreet.data import Rows
 from discreet.errors import Incompatible
-from discreet.problem import planned_tolerance
 
 SIZE_KNOWN = "there are no more rows than the declared largest number"
 
@@ -49,16 +47,10 @@ class Query:
                 parameter="metric",
             )
 
-    @cached_property
-    def tolerance(self) -> float:
-        """Certified distance from the optimum, times the strength."""
-        task = self.task
-        return planned_tolerance(task.problem, task.strength, lipschitz=task.lipschitz)
-
     @property
     def solver_gap(self) -> float:
         """How far above the optimum the computed one may be."""
-        return self.tolerance**2 / (2 * self.task.strength)
+        return self.task.tolerance**2 / (2 * self.task.strength)
 
     @property
     def _range(self) -> tuple[float, float]:
@@ -93,7 +85,7 @@ class Query:
         """Return the query as a function of the model; it reads ``rows``."""
         task = self.task
         if self.metric == "excess-risk":
-            best = task.value(rows, task.minimiser(rows, self.tolerance))
+            best = task.value(rows, task.minimiser(rows))
             return lambda w: task.value(rows, w) - best
         mass = float(rows.weight.sum())
         if self.metric == "loss" and task.problem.loss.quadratic:

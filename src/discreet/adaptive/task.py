@@ -13,7 +13,7 @@ from discreet.checks import integer, positive
 from discreet.data import Rows, gamma
 from discreet.errors import Incompatible, MissingBound
 from discreet.losses import LOSSES, Loss
-from discreet.problem import Problem
+from discreet.problem import Problem, planned_tolerance
 from discreet.sets import L2Ball
 from discreet.solvers.minimize import minimise, minimise_each
 
@@ -167,8 +167,14 @@ class Task:
         value = rows.objective(self.problem.loss, weights)[0]
         return ridge + min(value, self.most * self.weight * self.loss_range[1])
 
-    def minimiser(self, rows: Rows, tolerance: float) -> Array:
-        """Return a point of the ball that is certified to that tolerance."""
+    @cached_property
+    def tolerance(self) -> float:
+        """Certified distance from the minimiser, times the strength."""
+        return planned_tolerance(self.problem, self.strength, lipschitz=self.lipschitz)
+
+    def minimiser(self, rows: Rows, tolerance: float | None = None) -> Array:
+        """Return a point of the ball that is certified to that tolerance, or the planned one."""
+        tolerance = self.tolerance if tolerance is None else tolerance
         # Without the ball where the minimum is known to lie in it: that is faster.
         secret = self.problem.neighbours == "add-remove"
         loss, shape, strength = self.problem.loss, self.problem.shape, self.strength

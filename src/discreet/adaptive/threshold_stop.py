@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from discreet.accounting import Approximate, Composed, Event, Gaussian, Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.noise_reduction import FLOATING_POINT
-from discreet.adaptive.outcome import Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Costs, Outcome, Step, Watch, unwatched
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.adaptive.task import Task
@@ -30,7 +28,7 @@ from discreet.problem import checked
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdStop:
+class ThresholdStop(AdaptivePlan):
     """A path of models and a tester that stops it.
 
     Parameters
@@ -135,10 +133,15 @@ class ThresholdStop:
             tuple(assumptions),
         )
 
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return f"noise-reduction ({self.path.noise})"
+
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
-            "method": f"noise-reduction ({self.path.noise})",
+            "method": self.method,
             "levels": len(self.path.levels),
             "first level": self.path.levels[0],
             "reserved epsilon": self.reserved[0],
@@ -185,14 +188,10 @@ class ThresholdStop:
             if met:
                 break
         test = self.rule.epsilon if met else self.rule.epsilon_without_stop
-        return Outcome(
-            # privacy: never the exact minimiser; the last noisy model is paid for in full
-            weights=np.array(weights) if met or release_last else None,
-            guarantee=self.costs.guarantee(self._total(level, test), random),
-            eps_model=level,
-            eps_test=test,
-            steps=tuple(steps),
-        )
+        # privacy: never the exact minimiser; the last noisy model is paid for in full
+        last = weights if met or release_last else None
+        total = self._total(level, test)
+        return self._ended(steps, last, random, total=total, model=level, test=test)
 
 
 def split_task(task: Task, n_rows: int) -> Task:

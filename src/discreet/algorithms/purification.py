@@ -40,11 +40,9 @@ from discreet.problem import (
     CalibratedPlan,
     Plan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.sets import L2Ball
 
@@ -129,6 +127,8 @@ class Purification:
 class PurificationPlan(CalibratedPlan):
     """A calibrated run of purification."""
 
+    algorithm: ClassVar[str] = Purification.name
+
     problem: Problem
     budget: Budget
     inner: Plan
@@ -158,11 +158,6 @@ class PurificationPlan(CalibratedPlan):
         return Laplace(grid.surcharged(self.distance, p, "l1") / left, grid)
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return Purification.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         inside = self.inner.guarantee
@@ -190,8 +185,8 @@ class PurificationPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Run the inner algorithm, mix, and add noise."""
         step = self.noise.grid.step
         weights = self.inner.run(source, random).weights
@@ -203,6 +198,4 @@ class PurificationPlan(CalibratedPlan):
             whole = integers(2 * most + 1, inside.size, random) - most
             inside = step * whole.reshape(inside.shape).astype(np.float64)
         drawn = release(inside, self.noise, random)
-        return Release(
-            self.problem.constraint.project(drawn), with_randomness(self.guarantee, random)
-        )
+        return self.problem.constraint.project(drawn)

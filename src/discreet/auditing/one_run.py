@@ -44,8 +44,8 @@ def one_run(plan: Plan, guarantee: Guarantee, confidence: float, random: Randomn
     scores = np.array([weights @ one.direction for one in places])
     scores = scores - np.median(scores)
     guesses = max(FEWEST, count // (10 if claim >= CERTAIN else 3))
-    surest = np.argsort(-np.abs(scores), kind="stable")[:guesses]
-    correct = int(np.sum((scores[surest] > 0) == coins[surest]))
+    clearest = np.argsort(-np.abs(scores), kind="stable")[:guesses]
+    correct = int(np.sum((scores[clearest] > 0) == coins[clearest]))
     level = 1.0 - confidence
     gaussian = delta > 0 and is_gaussian(guarantee.event)
     bound = guesses_gaussian_epsilon if gaussian else guesses_epsilon

@@ -9,10 +9,17 @@ from typing import Any
 
 from discreet.cli.fit import declared_model, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_schema,
+    write_model,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs
 from discreet.cli.shared.models import MODELS
-from discreet.cli.shared.parser import add_seed, add_settings
+from discreet.cli.shared.parser import add_quiet, add_seed, add_settings, progress_of
 from discreet.errors import InvalidParameter, NotCertified
 from discreet.files.writing import write_text
 from discreet.style.colours import BLUE, QUIET, SOFT
@@ -70,9 +77,14 @@ def add(verbs: Any) -> None:
         default="excess-risk",
         help="which error --max-error is about, see below (default: %(default)s)",
     )
-    parser.add_argument("--max-epsilon", type=float, required=True, help="cap that is reserved")
     parser.add_argument(
-        "--delta", type=float, default=1e-6, help="0 for pure privacy (default: %(default)g)"
+        "--max-epsilon", type=float, required=True, help="most that the run may spend"
+    )
+    parser.add_argument(
+        "--delta",
+        type=float,
+        default=1e-6,
+        help="failure term; 0 for pure privacy (default: %(default)g)",
     )
     parser.add_argument(
         "--confidence",
@@ -86,10 +98,12 @@ def add(verbs: Any) -> None:
     parser.add_argument("--model", choices=list(MODELS), metavar="NAME",
                         help="see discreet models; default: by the target's kind")  # fmt: skip
     add_settings(parser)
-    parser.add_argument("--validation", type=float, help="share of rows kept apart for tests")
+    parser.add_argument("--validation", type=float, help="share of rows set apart for tests")
     parser.add_argument("--out", type=Path, required=True, help="model file to write (JSON)")
     parser.add_argument("--card", type=Path, help="privacy card to write with the model (text)")
-    parser.add_argument("--plot", type=Path, help="picture of the path to write")
+    parser.add_argument(
+        "--plot", type=Path, help="picture to write: the path from private to accurate"
+    )
     add_seed(parser)
     add_force(parser)
     add_option(parser)
@@ -99,7 +113,7 @@ def add(verbs: Any) -> None:
         help="write the last model even if it missed the target; costs the same",
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(shown)
     shown.add_argument(
         "--progress", action="store_true", help="show the levels even if stderr is not a terminal"
     )
@@ -122,7 +136,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(*outputs, inputs=(*inputs.files, args.schema), force=args.force, paid=True)
     check_picture(args.plot)
     schema = read_schema(args.schema)
-    progress = (lambda message: None) if args.quiet else say
+    progress = progress_of(args)
     model = AccuracyFirst(
         declared_model(args, schema, delta=args.delta),
         max_error=args.max_error,
@@ -140,10 +154,12 @@ def run(args: argparse.Namespace) -> None:
     # privacy: under add-remove only the declared size is public
     size = schema.n_rows if schema.neighbours == "add-remove" else len(rows.X)
     for caution in cautions(reserve, size):
-        say(caution)
+        print_progress(caution)
     progress("fitting")
     live = args.progress or (sys.stderr.isatty() and not args.quiet)
-    model.fit(rows, watch=(lambda step: say(_line(step, args.metric))) if live else unwatched)
+    model.fit(
+        rows, watch=(lambda step: print_progress(_line(step, args.metric))) if live else unwatched
+    )
     released = model.outcome_.weights is not None
     if released:  # before anything that may fail: the budget is spent
         args.interrupted = f"{args.out} may not have been written. Count --max-epsilon as spent."
@@ -153,7 +169,7 @@ def run(args: argparse.Namespace) -> None:
         if args.card is not None:
             write_text(args.card, card_text(model.estimator_, file=args.out, ledger=model.ledger))
             progress(f"card written to {args.card}")
-    tell(f"{model.summary_}\n{model.guarantee_}")
+    print_result(f"{model.summary_}\n{model.guarantee_}")
     if args.plot is not None:
         path_plot(args.plot, model)
         progress(f"path drawn in {args.plot}")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from discreet.bounds import NEIGHBOURS
 from discreet.checks import row_count
-from discreet.cli.plan import _public_facts
-from discreet.cli.shared.files import say, tell
-from discreet.cli.shared.models import MODELS, build, check_planned
-from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_seed
+from discreet.cli.shared.files import print_result
+from discreet.cli.shared.models import build, check_planned
+from discreet.cli.shared.parser import add_quiet, add_seed, progress_of
+from discreet.cli.shared.public_facts import add_public, public_facts
 
 _METHODS = ("auto", "gdp", "curve", "fixed", "exact", "one-run")
 
@@ -39,31 +37,19 @@ def add(verbs: Any) -> None:
         description="Run a fit many times on neighbouring made-up rows and bound epsilon below.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--model", choices=list(MODELS), help="default: by the target's kind")
-    parser.add_argument("--rows", type=int, required=True, help="number of made-up rows")
-    add_budget(parser)
-    parser.add_argument("--features", type=int, help="number of features, if no schema is given")
-    parser.add_argument("--row-norm", type=float, help="longest norm of a row, without a schema")
-    parser.add_argument(
-        "--classes", type=int, help="number of classes, if no schema is given (default: 2)"
-    )
-    parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
-    parser.add_argument("--target", help="column to predict, with --schema")
-    parser.add_argument(
-        "--neighbours",
-        choices=list(NEIGHBOURS),
-        help="which data sets count as neighbours; default: the schema's, or zero-out",
-    )
-    parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
+    add_public(parser, "number of made-up rows")
     parser.add_argument(
         "--runs", type=int, default=20_000, help="runs on each neighbour (default: %(default)s)"
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, help="of the bound (default: %(default)s)"
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="confidence of the bound (default: %(default)s)",
     )
     parser.add_argument("--method", choices=_METHODS, default="auto", help="default: auto")
     add_seed(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(run=run, interrupted="nothing was found out, and no budget was spent.")
 
 
@@ -73,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
 
     check_planned(args.model)
     row_count("--rows", args.rows)
-    bounds, n_features, classes, neighbours = _public_facts(args)
+    bounds, n_features, classes, neighbours = public_facts(args)
     model = build(
         args.model,
         classes=classes,
@@ -85,8 +71,8 @@ def run(args: argparse.Namespace) -> None:
         algorithm=args.algorithm,
     )
     plan = model.plan(n_features, args.rows)
-    if not args.quiet and args.method != "one-run":
-        say(f"attacking {plan.facts()['algorithm']}: {args.runs:,} runs on each neighbour")
+    if args.method != "one-run":
+        progress_of(args)(f"attacking {plan.algorithm}: {args.runs:,} runs on each neighbour")
     report = audit(
         plan,
         runs=args.runs,
@@ -94,6 +80,6 @@ def run(args: argparse.Namespace) -> None:
         method=args.method,
         random_state=args.seed,
     )
-    tell(str(report))
+    print_result(str(report))
     if report.violated:
         sys.exit(1)

@@ -7,9 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_model, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    read_model,
+    write_or_print,
+)
 from discreet.errors import InvalidParameter
-from discreet.files.writing import write_text
 
 FORMATS = ("text", "json", "html", "registry", "huggingface")
 
@@ -127,11 +131,7 @@ def run(args: argparse.Namespace) -> None:
             "report: discreet report."
         )
     text = _written(args)
-    if args.out is None:
-        tell(text, end="")
-    else:
-        write_text(args.out, text)
-        say(f"card written to {args.out}")
+    write_or_print(args.out, text, "card written to {}")
 
 
 def _written(args: argparse.Namespace) -> str:

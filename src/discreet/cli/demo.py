@@ -7,9 +7,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, say, tell, write_model
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    make_folder,
+    print_progress,
+    print_result,
+    write_model,
+)
 from discreet.cli.shared.parser import add_seed
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import DiscreetError
 from discreet.files.writing import write_json, write_text
 from discreet.schema import Categories, Range, Schema
 
@@ -59,7 +66,9 @@ def add(verbs: Any) -> None:
         description="Fit private models on public data; write picture, report, card and model.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder (default: demo)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), help="folder to write to (default: demo)"
+    )
     parser.add_argument(
         "--epsilon",
         type=float,
@@ -91,13 +100,7 @@ def run(args: argparse.Namespace) -> None:
     integer("fits", args.fits)
     for epsilon in args.epsilon:
         Budget(epsilon, DELTA)  # refuses a bad one before anything is made
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InvalidParameter(
-            f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
-            "e.g. --out demo."
-        ) from None
+    make_folder(args.out, "demo")
     outputs = [args.out / name for name in _FILES]
     check_outputs(*outputs, force=args.force, paid=True)
     data = load_breast_cancer()
@@ -117,24 +120,24 @@ def run(args: argparse.Namespace) -> None:
         )
         return model.fit(tables[0], y)
 
-    tell(
+    print_result(
         f"Breast cancer: {len(X)} rows to fit, {len(X_test)} to test, {len(RANGES)} features.\n"
         "This data is public, so showing accuracy on it costs nobody any privacy.\n"
         "Columns and ranges were picked with it in view; sensitive data allows no such look.\n"
     )
-    tell(f"{'epsilon':>12}  median test accuracy   lowest and highest of {args.fits} fits")
+    print_result(f"{'epsilon':>12}  median test accuracy   lowest and highest of {args.fits} fits")
     epsilons, scores, models = sorted(set(args.epsilon)), [], []
     for k, epsilon in enumerate(epsilons):
         fits = [fit(epsilon, k * args.fits + i) for i in range(args.fits)]
         scores.append([m.score(tables[1], y_test) for m in fits])
         models.append(fits[0])
         low, high = min(scores[-1]), max(scores[-1])
-        tell(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
-    tell(f"{'not private':>12}  {plain:20.1%}")
-    tell(f"{'guessing':>12}  {guessing:20.1%}   (always the larger class)\n")
+        print_result(f"{epsilon:12g}  {median(scores[-1]):20.1%}   {low:.1%} to {high:.1%}")
+    print_result(f"{'not private':>12}  {plain:20.1%}")
+    print_result(f"{'guessing':>12}  {guessing:20.1%}   (always the larger class)\n")
 
     shown = models[min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - 1.0))]
-    tell(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
+    print_result(f"The model that is written has this guarantee:\n\n{shown.guarantee_}\n")
     write_model(args.out / "model.json", shown)
     file = args.out / "model.json"
     about = About(
@@ -160,5 +163,5 @@ def run(args: argparse.Namespace) -> None:
         )
         written.insert(0, "accuracy.png")
     except DiscreetError as absent:
-        say(str(absent))
-    tell(f"Written to {args.out}: {', '.join(written)}")
+        print_progress(str(absent))
+    print_result(f"Written to {args.out}: {', '.join(written)}")

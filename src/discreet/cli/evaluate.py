@@ -10,9 +10,23 @@ from typing import Any, cast
 from discreet.bounds import Neighbours
 from discreet.cli.fit import hides_size, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import add_force, check_outputs, read_model, read_schema, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_model,
+    read_schema,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs
-from discreet.cli.shared.parser import add_budget, add_group, add_seed, grouped
+from discreet.cli.shared.parser import (
+    add_budget,
+    add_group,
+    add_quiet,
+    add_seed,
+    grouped,
+    progress_of,
+)
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.schema import Schema
 
@@ -49,7 +63,9 @@ def add(verbs: Any) -> None:
     parser.add_argument("--target", help="column of the labels; default: that of the model")
     parser.add_argument("--metrics", help="names, separated by commas (default: a usual few)")
     parser.add_argument("--bins", type=int, default=50, help="bins of the score (default: 50)")
-    parser.add_argument("--level", type=float, default=0.95, help="of intervals (default: 0.95)")
+    parser.add_argument(
+        "--level", type=float, default=0.95, help="level of intervals (default: 0.95)"
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -61,7 +77,7 @@ def add(verbs: Any) -> None:
     add_group(parser)
     add_force(parser)
     add_option(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(
         run=run,
         interrupted="nothing was written. If rows had been read, count the budget as spent.",
@@ -94,12 +110,12 @@ def run(args: argparse.Namespace) -> None:
     pictures = [path for path in args.out if path.suffix.lower() in _PICTURES]
     if pictures and not any(b.name == "histogram" and b.shape[1] > 2 for b in plan.blocks):
         raise Incompatible("There is no curve to draw. Ask for one: --metrics accuracy,auc")
-    if not args.quiet:
-        say(f"reading {', '.join(map(str, inputs.paths))}")
+    progress = progress_of(args)
+    progress(f"reading {', '.join(map(str, inputs.paths))}")
     rows = read(inputs, schema, target, lambda message: None, people)
     public = None if hides_size(schema, relation) else len(rows.X)
     for caution in cautions(plan.budget, public):
-        say(caution)
+        print_progress(caution)
     found = run_plan(
         plan,
         model,
@@ -115,11 +131,10 @@ def run(args: argparse.Namespace) -> None:
             found.plot(path)
         else:
             found.save(path)
-        if not args.quiet:
-            say(f"written to {path}")
-    tell(str(found))
+        progress(f"written to {path}")
+    print_result(str(found))
     if schema.may_be_blank and not any(math.isfinite(e.value) for e in found.estimates.values()):
-        say(
+        print_progress(
             "hint: rows with a cell or a label that is not spelled as the schema declares it count "
             "for nothing; too few others may be left."
         )

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.cli.shared.files import add_force, check_outputs, tell
-from discreet.errors import InvalidParameter
+from discreet.cli.shared.files import add_force, check_outputs, make_folder, print_result
 from discreet.files.writing import write_text
 
 ROWS = {"data.csv": 5000, "new.csv": 2000}
@@ -81,7 +80,7 @@ def add(verbs: Any) -> None:
     """Add the verb to the command line."""
     parser = verbs.add_parser(
         "example",
-        help="write made-up rows and a schema, to try the other verbs on",
+        help="write made-up rows and a schema, to try the other commands on",
         description="Write made-up rows, a schema and the other files that the documentation uses.",
         epilog=_EPILOG,
     )
@@ -94,13 +93,7 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the files."""
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InvalidParameter(
-            f"{args.out} cannot be made a folder: a file is in its place. Pass another folder, "
-            "e.g. --out example."
-        ) from None
+    make_folder(args.out, "example")
     names = [*ROWS, *FILES]
     check_outputs(*(args.out / name for name in names), force=args.force, paid=True)
     random = np.random.default_rng(0)
@@ -108,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
         write_text(args.out / name, people(n_rows, random))
     for name, text in FILES.items():
         write_text(args.out / name, text)
-    tell(f"Written to {args.out}: {', '.join(names)}")
+    print_result(f"Written to {args.out}: {', '.join(names)}")
 
 
 def people(n_rows: int, random: np.random.Generator) -> str:

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    print_result,
+    read_schema,
+    write_model,
+)
 from discreet.cli.shared.inputs import INPUTS_HELP, Inputs, add_inputs, add_memory, limited
 from discreet.cli.shared.models import MODELS, build, needs_target
 from discreet.cli.shared.parser import (
@@ -19,9 +26,11 @@ from discreet.cli.shared.parser import (
     add_budget,
     add_group,
     add_inference,
+    add_quiet,
     add_seed,
     add_settings,
     grouped,
+    progress_of,
 )
 from discreet.data.storage import group_codes
 from discreet.errors import MissingBound
@@ -101,7 +110,7 @@ def add(verbs: Any) -> None:
     add_force(parser)
     add_option(parser)
     add_memory(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(
         run=run,
         interrupted="no model was written. If rows had been read, count the budget as spent.",
@@ -119,7 +128,7 @@ def run(args: argparse.Namespace) -> None:
         args.out, args.card, inputs=(*inputs.files, args.schema), force=args.force, paid=True
     )
     schema = grouped(args, read_schema(args.schema))
-    progress = (lambda message: None) if args.quiet else say
+    progress = progress_of(args)
     model = declared_model(
         args,
         schema,
@@ -140,7 +149,7 @@ def run(args: argparse.Namespace) -> None:
     if args.card is not None:
         write_text(args.card, card_text(model, file=args.out, ledger=model.ledger))
         progress(f"card written to {args.card}")
-    tell(str(model.guarantee_))
+    print_result(str(model.guarantee_))
 
 
 def _fit(
@@ -170,9 +179,9 @@ def _fit(
             group_codes(people, len(rows.X)), model.neighbours, schema.n_rows
         )
     public = stand_in(model) if schema.private else model
-    problem = public._posed(None, size)[0] if hasattr(public, "_posed") else None
+    problem = public._public_problem(None, size)[0] if hasattr(public, "_public_problem") else None
     for caution in cautions(budget, size, problem):
-        say(caution)
+        print_progress(caution)
     progress("fitting" if files is None else "fitting, part by part")
 
     def told(seen: Any) -> None:

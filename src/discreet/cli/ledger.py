@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.bounds import NEIGHBOURS
-from discreet.cli.shared.files import check_outputs, say, tell
+from discreet.cli.shared.files import check_outputs, print_progress, print_result
 from discreet.cli.shared.parser import Parser
 from discreet.errors import BudgetExceeded, Incompatible
 from discreet.files.writing import write_text
@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
     )
     made = _action(actions, "create", "begin a ledger", _create)
     made.add_argument("--dataset", action="append", required=True,
-                      help="name of the data; again for every population in it")  # fmt: skip
+                      help="name of the data; repeatable, one for each population")  # fmt: skip
     made.add_argument("--epsilon", type=float, required=True, help="cap of all fits together")
     made.add_argument("--delta", type=float, required=True, help="cap, far below 1/rows, or 0")
     made.add_argument(
@@ -110,7 +110,7 @@ def opened(args: argparse.Namespace, neighbours: str, schema: Any = None) -> Any
 
 
 def _action(actions: Any, name: str, what: str, run: Any) -> Any:
-    parser = actions.add_parser(name, help=what, description=f"{what.capitalize()}.")
+    parser = actions.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
     parser.add_argument("ledger", help="file, or postgresql:// address")
     parser.set_defaults(run=run)
     return parser
@@ -149,7 +149,7 @@ def _create(args: argparse.Namespace) -> None:
         unit=args.unit,
         policy=args.policy,
     )
-    tell(f"created {ledger!r}\n{ledger.balance()}")
+    print_result(f"ledger created: {args.ledger}\n{ledger.balance()}")
 
 
 def _show(args: argparse.Namespace) -> None:
@@ -168,14 +168,14 @@ def _show(args: argparse.Namespace) -> None:
         found = ledger.affordable(_stated(ledger, epsilon, delta))
         lines.append(f"a fit of epsilon = {epsilon:g}, delta = {delta:g} {found}")
     lines.append(f"head of the chain: {ledger.verify()}")
-    tell("\n".join(lines))
+    print_result("\n".join(lines))
 
 
 def _history(args: argparse.Namespace) -> None:
     from discreet import Ledger
 
     history = Ledger.open(args.ledger).history()
-    tell("\n".join(map(str, history)) if history else "nothing was released")
+    print_result("\n".join(map(str, history)) if history else "nothing was released")
 
 
 def _statement(args: argparse.Namespace) -> None:
@@ -185,11 +185,11 @@ def _statement(args: argparse.Namespace) -> None:
     check_outputs(args.out, inputs=[Path(args.ledger)])
     ledger = Ledger.open(args.ledger)
     write_text(args.out, statement(ledger, _fits(args, ledger)))
-    say(f"statement written to {args.out}")
+    print_progress(f"statement written to {args.out}")
 
 
 def _close(args: argparse.Namespace) -> None:
     from discreet import Ledger
 
     Ledger.open(args.ledger).close()
-    tell("closed: nothing more may be spent from this ledger")
+    print_result("closed: nothing more may be spent from this ledger")

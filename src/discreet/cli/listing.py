@@ -7,7 +7,7 @@ import inspect
 from typing import Any
 
 from discreet.checks import one_of
-from discreet.cli.shared.files import tell
+from discreet.cli.shared.files import print_result
 from discreet.cli.shared.models import MODELS, OWN_OPTIONS
 
 _EPILOG = """\
@@ -39,14 +39,14 @@ def run(args: argparse.Namespace) -> None:
         width = max(map(len, MODELS))
         kinds = {name: getattr(discreet, kind) for name, kind in MODELS.items()}
         lines = [f"{name:{width}}  {_first(kind)}" for name, kind in kinds.items()]
-        tell("\n".join(lines))
+        print_result("\n".join(lines))
         return
     kind = getattr(discreet, MODELS[one_of("model", args.model, MODELS)])
     lines = [f"{args.model}: {kind.__name__}. {_first(kind)}", "", "parameters for --set:"]
     for name, value in kind().get_params(deep=False).items():
         if name not in (*OWN_OPTIONS, "random_state", "state_path"):
             lines.append(f"  {name} = {'none' if value is None else value}")
-    tell("\n".join([*lines, "", f"Python's help(discreet.{kind.__name__}) explains them."]))
+    print_result("\n".join([*lines, "", f"Python's help(discreet.{kind.__name__}) explains them."]))
 
 
 def _first(kind: Any) -> str:

@@ -8,10 +8,17 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 
 from discreet import __version__
 from discreet.errors import DiscreetError, TooFewRows, WeakBudget
 from discreet.files.plain_text import printable
+
+VERBS = (
+    "demo", "example", "listing", "schema", "plan", "fit", "tune", "accuracy_first", "evaluate",
+    "predict", "summary", "card", "report", "ledger", "audit",
+)  # fmt: skip
+"""Files with a verb each, in the order of the help."""
 
 _DESCRIPTION = "Fit linear models on sensitive data with a differential-privacy guarantee."
 
@@ -24,7 +31,7 @@ a first session:
   discreet card model.json
   discreet report model.json --out report.html
 
-each verb has its own help: discreet fit --help
+each command has its own help: discreet fit --help
 
 exit codes:
   0  done
@@ -94,48 +101,14 @@ def parser() -> argparse.ArgumentParser:
     >>> parser().prog
     'discreet'
     """
-    # Imported here, so that an interruption of what takes long is caught.
-    from discreet.cli import (
-        accuracy_first,
-        audit,
-        card,
-        demo,
-        evaluate,
-        example,
-        fit,
-        ledger,
-        listing,
-        plan,
-        predict,
-        report,
-        schema,
-        summary,
-        tune,
-    )
     from discreet.cli.shared.parser import Parser
 
     found = Parser(prog="discreet", description=_DESCRIPTION, epilog=_EPILOG)
     found.add_argument("--version", action="version", version=f"discreet {__version__}")
-    verbs = found.add_subparsers(dest="verb", metavar="verb", required=True)
-    modules = (
-        demo,
-        example,
-        listing,
-        schema,
-        plan,
-        fit,
-        tune,
-        accuracy_first,
-        evaluate,
-        predict,
-        summary,
-        card,
-        report,
-        ledger,
-        audit,
-    )
-    for module in modules:
-        module.add(verbs)
+    verbs = found.add_subparsers(title="commands", dest="command", metavar="command", required=True)
+    for name in VERBS:
+        # Imported here, so that an interruption of what takes long is caught.
+        import_module(f"discreet.cli.{name}").add(verbs)
     return found
 
 

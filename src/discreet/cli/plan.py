@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from pathlib import Path
 from typing import Any
 
-from discreet.bounds import NEIGHBOURS, Bounds
-from discreet.checks import integer, moderate, row_count, weight_count
-from discreet.cli.shared.files import check_outputs, read_schema, say, tell
-from discreet.cli.shared.models import (
-    MODELS,
-    build,
-    check_planned,
-    needs_target,
-    predicts_classes,
-)
-from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_inference, add_settings
-from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter, MissingBound
+from discreet.checks import moderate, row_count
+from discreet.cli.shared.files import check_outputs, print_progress, print_result, read_schema
+from discreet.cli.shared.models import build, check_planned
+from discreet.cli.shared.parser import add_inference, add_quiet, add_settings, progress_of
+from discreet.cli.shared.public_facts import add_public, public_facts
+from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Multiples of the asked epsilon in the table of what epsilon buys."""
 
 SECOND_BEST = "(+)"
 """Marks a bound of another algorithm than the chosen one."""
-
-MOST_CLASSES = 10**4
-"""Beyond these a plan takes minutes or more memory than there is, and no fit would end."""
 
 _UNKNOWN = "no bound is known"
 
@@ -40,20 +30,20 @@ examples:
   discreet plan --schema schema.toml --target income --rows 20000 --epsilon 1 \\
       --rehearse --signal 0.75 --share 0.1 --plot rehearsal.png
 
-nothing is read but the schema. The expected error bounds how much worse the
-private model's average loss (the one named) is than that of the best weights
-whose norm is the norm guess; rows are taken in the scaled domain, labels of a
-regression in half label ranges. Where noise dominates, residuals of ridge and
-elastic net are clipped earlier, so that the loss may change with epsilon.
-Guessing between two classes costs a logistic model 0.69 a row. The bound is
-rarely attained: a small one means a useful model, and a model with a large one
-may still be useful. Doubling the rows, or halving the row norm
-where the data allows it, buys as much as a larger epsilon.
+nothing is read but the schema. The expected error is a bound on the average loss of
+the private model, above that of the best weights of the stated norm. The loss is the
+one that the plan names, with features scaled by their ranges, and labels of a
+regression in units of half the label range. Where noise dominates, ridge and elastic
+net clip residuals earlier, so the loss may change with epsilon. For scale: guessing
+between two classes costs a logistic model 0.69 a row. The bound is rarely attained.
+A small bound means a useful model, and a model with a large bound may still be
+useful. Doubling the rows, or halving the row norm where the data allows it, buys as
+much as doubling epsilon.
 
---rehearse fits the plan to made-up rows that follow the schema, five times for
-each epsilon, and says how good the models get. The signal in them is declared, or
-typical: an area under the ROC curve of 0.8, or an R2 of 0.5. Without a schema
-counts are planned up to 10.
+--rehearse fits the plan to made-up rows that follow the schema, five times for each
+epsilon, and says how good the models get. You declare how strong the signal in them
+is, or it is typical: an area under the ROC curve of 0.8, or an R2 of 0.5. Without a
+schema, counts go up to 10.
 """
 
 
@@ -65,51 +55,31 @@ def add(verbs: Any) -> None:
         description="Print noise, expected error and guarantee of a fit, with no data.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--model", choices=list(MODELS), metavar="NAME",
-                        help="see discreet models; default: by the target's kind")  # fmt: skip
-    parser.add_argument("--rows", type=int, required=True, help="number of rows")
-    add_budget(parser)
-    parser.add_argument("--features", type=int, help="number of features, if no schema is given")
-    parser.add_argument(
-        "--row-norm",
-        type=float,
-        help="longest norm of a row, if no schema is given; longer rows shrink",
-    )
-    parser.add_argument(
-        "--classes", type=int, help="number of classes, if no schema is given (default: 2)"
-    )
-    parser.add_argument("--schema", type=Path, help="take columns and bounds from a schema")
-    parser.add_argument("--target", help="column to predict, with --schema")
+    add_public(parser, "number of rows")
     parser.add_argument(
         "--rows-per-group",
         type=int,
         metavar="K",
         help="protect all rows of one person, who counts for at most K of them",
     )
-    parser.add_argument(
-        "--neighbours",
-        choices=list(NEIGHBOURS),
-        help="which data sets count as neighbours; default: the schema's, or zero-out",
-    )
-    parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_inference(parser)
-    parser.add_argument("--norm-guess", type=float, help="guess of the norm of good weights")
+    parser.add_argument("--norm-guess", type=float, help="public guess of the norm of good weights")
     add_settings(parser)
     parser.add_argument(
-        "--ledger", help="ledger the fit would be charged to: plan so, and say what it affords"
+        "--ledger", help="ledger that the fit would be charged to; says what it affords"
     )
     parser.add_argument(
-        "--rehearse", action="store_true", help="fit made-up rows and say how good models get"
+        "--rehearse", action="store_true", help="fit made-up rows to say how good models get"
     )
     parser.add_argument(
-        "--signal", type=float, help="area under ROC, or R2, of the truth in made-up rows"
+        "--signal", type=float, help="area under ROC, or R2, of the true weights of made-up rows"
     )
     parser.add_argument(
         "--share", type=float, help="share of the second class in made-up rows (default: 0.5)"
     )
     parser.add_argument("--repeats", type=int, help="fits for each epsilon (default: 5)")
     parser.add_argument("--plot", type=Path, help="picture of the rehearsal: .png, .pdf or .svg")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(run=run)
 
 
@@ -133,7 +103,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(args.plot, inputs=(args.schema,))
     if args.norm_guess is not None:
         moderate("--norm-guess", args.norm_guess)
-    bounds, n_features, classes, neighbours = _public_facts(args)
+    bounds, n_features, classes, neighbours = public_facts(args)
     declared: dict[str, Any] = {"bounds": bounds}
     schema = None if args.schema is None else read_schema(args.schema)
     if schema is not None and schema.private:
@@ -170,7 +140,7 @@ def run(args: argparse.Namespace) -> None:
     # Printed at the end: a refusal on the way leaves no half of an answer.
     columns = f"{n_features} feature{'s' * (n_features != 1)}"
     lines = [f"{type(model).__name__}: {args.rows:,} rows, {columns}\n"]
-    lines += [_described(str(plan), model, plan, n_features), "\nwhat epsilon buys\n"]
+    lines += [_described(model, plan, n_features), "\nwhat epsilon buys\n"]
     heads = ("noise scale", "strength", "expected error per row <=", "algorithm")
     lines.append("  epsilon  {:>12}  {:>10}  {}  {}".format(*heads))
     table = []
@@ -182,7 +152,7 @@ def run(args: argparse.Namespace) -> None:
     if args.norm_guess is None:
         lines.append(
             f"Every error is for weights of norm {_norm(model, plan):.3g}, usual for such rows and "
-            "labels.\n--norm-guess takes another."
+            f"labels.{_aside(model, plan)}\nPass --norm-guess for another norm."
         )
     if any(SECOND_BEST in row for row in table):
         lines.append(
@@ -199,10 +169,10 @@ def run(args: argparse.Namespace) -> None:
         lines.append(f"\nof {args.ledger}: {ledger.affordable(plan)}")
     if not args.rehearse:
         lines += _worthless(model, plan, n_features, args.rows)
-        tell("\n".join(lines))
+        print_result("\n".join(lines))
         return
     # The plan is worth having while fits of many rows take their time.
-    tell("\n".join(lines), end="\n\n")
+    print_result("\n".join(lines), end="\n\n")
     _rehearse(args, model, n_features)
 
 
@@ -235,23 +205,27 @@ def _rehearse(args: argparse.Namespace, model: Any, n_features: int) -> None:
         share=0.5 if args.share is None else args.share,
         repeats=5 if args.repeats is None else args.repeats,
         epsilons=[factor * args.epsilon for factor in FACTORS],
-        progress=None if args.quiet else say,
+        progress=progress_of(args),
     )
     if args.plot is not None:
         found.plot(args.plot)
-        say(f"picture written to {args.plot}")
-    tell(str(found))
+        print_progress(f"picture written to {args.plot}")
+    print_result(str(found))
 
 
-def _described(text: str, model: Any, plan: Any, n_features: int) -> str:
-    """Name the bound of another algorithm where the plan has none of its own."""
+def _described(model: Any, plan: Any, n_features: int) -> str:
+    """Return the plan as text, with the bound of another algorithm where it has none of its own."""
+    from discreet.problem.printing import table
+
     excess, mark = _excess(model, plan, n_features)
     if not mark:
-        return text
+        return str(plan)
     # The plan's own guess, which stands above, is how far its steps should go.
-    norm = f"for norm {_norm(model, plan):.6g}"
-    other = f"{_UNKNOWN}; objective perturbation, {norm}: {excess:.6g}{mark}"
-    return re.sub(rf"(?m)^(expected excess .*){_UNKNOWN}$", rf"\g<1>{other}", text)
+    norm = f"for weights of norm {_norm(model, plan):.6g}"
+    other = f"{_UNKNOWN}; {excess:.6g}{mark} by objective perturbation, {norm}"
+    shown = plan.shown().items()
+    facts = {k: other if k.startswith("expected excess") else v for k, v in shown}
+    return f"{table(facts)}\n\n{plan.guarantee}"
 
 
 def _row(model: Any, n_features: int, rows: int, *, chosen: bool) -> str:
@@ -291,54 +265,9 @@ def _norm(model: Any, plan: Any) -> float:
     return norm_guess_of(plan.problem, getattr(model, "norm_guess", None))
 
 
-def _public_facts(args: argparse.Namespace) -> tuple[Bounds, int, bool, str]:
-    """Return bounds, number of features, whether the target has classes, neighbours."""
-    if args.schema is not None:
-        if args.target is None:
-            raise MissingBound("--target is not set. It names the schema's column to predict.")
-        for option in ("features", "row_norm", "classes"):
-            if getattr(args, option) is not None:
-                raise Incompatible(
-                    f"--{option.replace('_', '-')} does not go with --schema, which declares it. "
-                    "Change the schema instead."
-                )
-        schema = read_schema(args.schema).stand_in()
-        bounds = schema.bounds_for(args.target)
-        classes = bounds.classes is not None
-        named = args.model is not None and needs_target(args.model)
-        if named and predicts_classes(args.model) != classes:
-            raise Incompatible(
-                f"--model {args.model} predicts {'numbers' if classes else 'classes'}, and column "
-                f"{args.target!r} is not declared as such. Declare it so, or use another model."
-            )
-        width = len(schema.names(args.target))
-        neighbours = args.neighbours or schema.neighbours or "zero-out"
-        if neighbours == "add-remove" and schema.n_rows not in (None, args.rows):
-            raise Incompatible(
-                f"--rows is {args.rows} and the schema's n_rows {schema.n_rows}, which a fit under "
-                "add-remove counts on. Give both the same."
-            )
-        return bounds, width, classes, neighbours
-    if args.target is not None:
-        raise Incompatible(
-            "--target names a column of a schema. Give --schema too, or leave it out."
-        )
-    if args.features is None or args.row_norm is None:
-        raise MissingBound(
-            "--features and --row-norm are needed. Noise is scaled to the row norm, and reading "
-            "it from data would leak. Give both, or --schema and --target."
-        )
-    classes = predicts_classes(args.model or "logistic")
-    if args.classes is not None and not classes:
-        raise Incompatible(f"--classes does not go with --model {args.model}, a regression.")
-    weight_count("--features", args.features)
-    count = 2 if args.classes is None else args.classes
-    integer("--classes", count, minimum=2, maximum=MOST_CLASSES)
-    if count > 2:
-        weight_count("--features times --classes", args.features * count)
-    bounds = Bounds(
-        row_norm=moderate("--row-norm", args.row_norm),
-        classes=tuple(range(count)) if classes else None,
-        label=None if classes else (0.0, 10.0) if args.model == "poisson" else (-1.0, 1.0),
-    )
-    return bounds, args.features, classes, args.neighbours or "zero-out"
+def _aside(model: Any, plan: Any) -> str:
+    """Say what a norm guess in the plan is, if the errors are for another norm."""
+    own = plan.facts().get("norm guess")
+    if own is None or math.isclose(own, _norm(model, plan), rel_tol=0.01):
+        return ""
+    return f"\nThe plan's own norm guess, {own:.3g}, only sets how far its steps go."

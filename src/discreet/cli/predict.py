@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_model, say
+from discreet.cli.shared.files import add_force, check_outputs, print_progress, read_model
 from discreet.cli.shared.inputs import INPUTS_HELP, Inputs, add_inputs
 from discreet.errors import Incompatible
 from discreet.files.writing import replacing
@@ -38,7 +38,10 @@ def add(verbs: Any) -> None:
     parser.add_argument("model", type=Path, help="model file, from discreet fit or from Python")
     add_inputs(parser)
     parser.add_argument(
-        "--out", type=Path, required=True, help="file to write: Parquet if it ends so, else CSV"
+        "--out",
+        type=Path,
+        required=True,
+        help="file to write: Parquet if the name ends in .parquet, else CSV",
     )
     parser.add_argument("--proba", action="store_true", help="also write class probabilities")
     add_force(parser)
@@ -69,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
             rows = schema.encode(table, model.target)
             found = [model.predict(rows)]
             write([*found, *(model.predict_proba(rows).T if args.proba else ())])
-    say(f"predictions written to {args.out}")
+    print_progress(f"predictions written to {args.out}")
 
 
 @contextmanager
@@ -81,9 +84,9 @@ def _writer(path: Path, header: list[str]) -> Iterator[Any]:
             rows.writerow(header)
             yield lambda columns: rows.writerows(zip(*(c.tolist() for c in columns), strict=True))
         return
-    from discreet.cli.shared.arrow import pyarrow
+    from discreet.data.storage import arrow_library
 
-    arrow, writer = pyarrow(), None
+    arrow, writer = arrow_library(), None
     with replacing(path) as file:
 
         def write(columns: list[Any]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.card import add_sources, sources
-from discreet.cli.shared.files import add_force, check_outputs, read_model, say
+from discreet.cli.shared.files import add_force, check_outputs, print_progress, read_model
 from discreet.errors import InvalidParameter
 from discreet.files.writing import write_text
 
@@ -39,7 +39,10 @@ def add(verbs: Any) -> None:
     parser.add_argument("model", type=Path, help="model file")
     parser.add_argument("--out", type=Path, required=True, help="page to write (HTML)")
     parser.add_argument(
-        "--level", type=float, default=0.95, help="of intervals of coefficients (default: 0.95)"
+        "--level",
+        type=float,
+        default=0.95,
+        help="level of the intervals of coefficients (default: 0.95)",
     )
     parser.add_argument(
         "--rehearse",
@@ -61,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     rehearsal = _rehearsed(model, given["about"].rows) if args.rehearse else None
     page = report_html(model, proofs=args.proofs, level=args.level, rehearsal=rehearsal, **given)
     write_text(args.out, page)
-    say(f"report written to {args.out}")
+    print_progress(f"report written to {args.out}")
 
 
 def _rehearsed(model: Any, rows: int | None) -> Any:
@@ -76,5 +79,10 @@ def _rehearsed(model: Any, rows: int | None) -> Any:
         )
     budgets = [factor * model.epsilon for factor in _AROUND]
     return rehearse(
-        model, size, n_features=model.n_features_in_, epsilons=budgets, repeats=3, progress=say
+        model,
+        size,
+        n_features=model.n_features_in_,
+        epsilons=budgets,
+        repeats=3,
+        progress=print_progress,
     )

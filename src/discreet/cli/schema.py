@@ -7,10 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_result,
+    read_schema,
+    write_or_print,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs, whole_text
 from discreet.errors import InvalidParameter
-from discreet.files.writing import write_text
 from discreet.schema import Schema
 
 _EPILOG = """\
@@ -46,16 +51,12 @@ def run(args: argparse.Namespace) -> None:
     if args.what == "check":
         for path in args.data:
             schema = read_schema(path)
-            tell(f"{path}: {len(schema.columns)} columns, {len(schema.names())} features")
+            print_result(f"{path}: {len(schema.columns)} columns, {len(schema.names())} features")
         return
     inputs = Inputs.of(args)
     check_outputs(args.out, inputs=(*inputs.files, args.dictionary), force=args.force, paid=True)
     text = Schema.draft(inputs.types(), _dictionary(args.dictionary))
-    if args.out is None:
-        tell(text, end="")
-    else:
-        write_text(args.out, text)
-        say(f"draft written to {args.out}; complete it from public knowledge")
+    write_or_print(args.out, text, "draft written to {}; complete it from public knowledge")
 
 
 def _dictionary(path: Path | None) -> Any:

@@ -7,9 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.shared.files import add_force, check_outputs, read_model, say, tell
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_progress,
+    read_model,
+    write_or_print,
+)
 from discreet.errors import Incompatible
-from discreet.files.writing import write_text
 
 _EPILOG = """\
 examples:
@@ -53,9 +58,5 @@ def run(args: argparse.Namespace) -> None:
     text = json.dumps(found.to_dict(), indent=1) + "\n" if args.json else f"{found}\n"
     if args.plot is not None:
         found.plot(args.plot)
-        say(f"picture written to {args.plot}")
-    if args.out is None:
-        tell(text, end="")
-    else:
-        write_text(args.out, text)
-        say(f"summary written to {args.out}")
+        print_progress(f"picture written to {args.plot}")
+    write_or_print(args.out, text, "summary written to {}")

@@ -8,10 +8,23 @@ from typing import Any
 
 from discreet.cli.fit import declared_model, read
 from discreet.cli.ledger import add_option, opened
-from discreet.cli.shared.files import add_force, check_outputs, read_schema, say, tell, write_model
+from discreet.cli.shared.files import (
+    add_force,
+    check_outputs,
+    print_result,
+    read_schema,
+    write_model,
+)
 from discreet.cli.shared.inputs import Inputs, add_inputs
-from discreet.cli.shared.models import MODELS
-from discreet.cli.shared.parser import ALGORITHM_HELP, add_budget, add_seed, add_settings
+from discreet.cli.shared.models import MODELS, read_value
+from discreet.cli.shared.parser import (
+    ALGORITHM_HELP,
+    add_budget,
+    add_quiet,
+    add_seed,
+    add_settings,
+    progress_of,
+)
 from discreet.errors import InvalidParameter
 
 _EPILOG = """\
@@ -50,7 +63,7 @@ def add(verbs: Any) -> None:
         metavar="NAME=VALUES",
         help="a setting and its values, separated by commas; may be repeated",
     )
-    parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="as for fit")
+    parser.add_argument("--model", choices=list(MODELS), metavar="NAME", help="see discreet models")
     parser.add_argument("--algorithm", default="auto", help=ALGORITHM_HELP)
     add_settings(parser)
     parser.add_argument(
@@ -61,13 +74,15 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--expected-tries", type=float, help="default: 10 for each candidate")
     parser.add_argument("--scoring", help="metric of tries (default: accuracy, or mse)")
-    parser.add_argument("--holdout", type=float, default=0.2, help="share of rows (default: 0.2)")
+    parser.add_argument(
+        "--holdout", type=float, default=0.2, help="share of rows held out (default: 0.2)"
+    )
     parser.add_argument("--plan-only", action="store_true", help="say the costs and read no row")
     parser.add_argument("--rows", type=int, help="number of rows, for --plan-only")
     add_seed(parser)
     add_force(parser)
     add_option(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(parser)
     parser.set_defaults(
         run=run,
         interrupted="no model was written. If rows had been read, count the budget as spent.",
@@ -97,10 +112,10 @@ def run(args: argparse.Namespace) -> None:
         ledger=opened(args, schema.neighbours or "zero-out", schema),
     )
     if args.plan_only:
-        tell(str(search.plan(n_rows=args.rows)))
+        print_result(str(search.plan(n_rows=args.rows)))
         return
     search.plan(n_rows=1)  # refuses what cannot be searched before anything is read
-    progress = (lambda message: None) if args.quiet else say
+    progress = progress_of(args)
     rows = read(inputs, schema, args.target, progress)
     size = None if schema.neighbours == "add-remove" else len(rows.X)
     for line in str(search.plan(n_rows=size)).splitlines():
@@ -112,25 +127,16 @@ def run(args: argparse.Namespace) -> None:
     args.interrupted = f"the model is in {args.out}, and the budget is spent."
     progress(f"model written to {args.out}")
     chosen = ", ".join(f"{name} = {value}" for name, value in search.best_params_.items())
-    tell(f"chosen: {chosen}\n\n{search.guarantee_}")
+    print_result(f"chosen: {chosen}\n\n{search.guarantee_}")
 
 
 def _setting(text: str) -> tuple[str, list[Any]]:
     """Return the name of a setting and its values.
 
     >>> _setting("C=0.1,1")
-    ('C', [0.1, 1.0])
+    ('C', [0.1, 1])
     """
     name, equals, values = text.partition("=")
     if not equals or not name.strip() or not values.strip():
         raise InvalidParameter(f"--grid {text}: write a setting and its values, as C=0.01,0.1,1.")
-    return name.strip(), [_value(v.strip()) for v in values.split(",")]
-
-
-def _value(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    return name.strip(), [read_value(v.strip()) for v in values.split(",")]

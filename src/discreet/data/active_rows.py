@@ -148,7 +148,9 @@ class ActiveRows:
         if self._weight is not None:
             # A row of weight 0 is the same everywhere.
             room = np.full(len(cap), np.inf)
-            self._most = np.divide(cap, self._weight, out=room, where=self._weight > 0.0)
+            # privacy: a warning would tell of the rows.
+            with np.errstate(over="ignore"):
+                self._most = np.divide(cap, self._weight, out=room, where=self._weight > 0.0)
         if self._rows.y.ndim == 2:
             self._most = np.minimum(self._most, self._rows.y[:, 1])
 

@@ -110,12 +110,12 @@ class Bounding:
         if bounds.row_norm is None and bounds.features is None:
             raise MissingBound(
                 "row_norm is not set. Noise is scaled to it, and reading it from the data would "
-                "leak. Pass Bounds(row_norm=...), longer rows are scaled down; or "
+                "leak. Pass Bounds(row_norm=...), which scales longer rows down, or "
                 "Bounds(features=...)."
             )
         if bounds.centred and bounds.features is not None and not intercept:
             raise Incompatible(
-                "bounds.centred needs an intercept, which takes up what centring takes away. Fit "
+                "bounds.centred needs an intercept, which makes up for the shift. Fit "
                 "one, or leave centred out."
             )
         bounding = cls(bounds, n_features, loss, float(intercept))
@@ -207,7 +207,7 @@ class Bounding:
         *,
         narrow: bool = False,
         reread: bool = False,
-        afar: bool = False,
+        remote: bool = False,
         columns: bool = False,
     ) -> Rows:
         """Return the bounded rows of ``source``, in the same order.
@@ -227,7 +227,7 @@ class Bounding:
             Whether rows of a large dense array need not be copied, but may be bounded
             anew whenever they are read, to the same bits. For algorithms that read rows
             a few times, by the methods of :class:`~discreet.data.Rows` alone.
-        afar
+        remote
             Whether rows may stay with the workers of a cluster. For algorithms that ask
             rows for sums alone; those of the other two kinds do.
         columns
@@ -240,14 +240,14 @@ class Bounding:
                 f"The data has {source.n_features} features but the bounds were planned for "
                 f"{self.n_features}."
             )
-        if narrow or ((reread or afar) and self._smooth):
+        if narrow or ((reread or remote) and self._smooth):
             cluster = getattr(source, "cluster", None)
             if cluster is not None:
-                options = {"narrow": narrow, "reread": reread, "afar": afar}
+                options = {"narrow": narrow, "reread": reread, "remote": remote}
                 return spread_rows(cluster, self, options, Watch(source.n_rows))
         # Rows that are read from elsewhere may be more than memory holds, so they stay as short
         # as they came wherever products are taken in float64 in any case.
-        short = narrow or ((reread or afar) and getattr(source, "streamed", False))
+        short = narrow or ((reread or remote) and getattr(source, "streamed", False))
         storage = storage_of(source, self._limit, self.intercept) if short else WIDE
         if source.sparse:
             return self._apply_sparse(source, storage)

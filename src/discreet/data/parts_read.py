@@ -38,6 +38,9 @@ class Progress(NamedTuple):
 
 _watch: ContextVar[Callable[[Progress], None] | None] = ContextVar("watch", default=None)
 
+# privacy: their number may be secret, so it is not told.
+CHANGED = "The table changed while it was read: it had another number of rows."
+
 PACE = 1.0
 """Seconds between two reports."""
 
@@ -139,8 +142,7 @@ class StreamSource:
             done += len(raw.X)
             watch(done)
         if done != self.n_rows:
-            # privacy: their number may be secret, so it is not told.
-            raise InvalidData("The table changed while it was read: it had another number of rows.")
+            raise InvalidData(CHANGED)
 
 
 def numbers_of(table: Any, names: Sequence[str], dtype: Any) -> Any:

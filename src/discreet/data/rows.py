@@ -379,7 +379,7 @@ class Rows:
         def one(s: slice) -> tuple[Array, Array, int, float, float]:
             X, weight = self._slice(s), self.weight[s]
             z, y, off = X @ w, self.y[s], margin * self.norms[s]
-            slope, bend = loss.slope(z, y), loss.bend(z, y, off)
+            slope, bend = loss.slope(z, y), loss.curvature_near(z, y, off)
             most = smoothness if bend is None else bend
             size = np.abs(slope) if w.ndim == 1 else norms_of(slope)
             lever = weight * self.norms[s]

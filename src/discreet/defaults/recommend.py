@@ -39,7 +39,7 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     ...                   n_features=5, n_rows=1000)
     >>> plan = recommend(problem, Budget(1.0, 1e-6))
     >>> plan.algorithm, plan.reason
-    ('noisy-gradient', '106 rows per unit of noise, few rows (0 to 400): gradient descent ...')
+    ('noisy-gradient', '106 rows per unit of noise (few rows: 0 to 400): gradient descent ...')
     >>> recommend(problem, Budget(1.0, 1e-6), Asked(algorithm="output-perturbation")).algorithm
     'output-perturbation'
     """
@@ -68,7 +68,7 @@ def _reason(rule: Rule, case: Case) -> str:
     index = REGIONS.index(case.region)
     low = REGIONS[index - 1].below if index else 0.0
     ends = f"{low:g} to {case.region.below:g}" if index < len(REGIONS) - 1 else f"{low:g} or more"
-    where = f"{case.rows_per_noise:.3g} rows per unit of noise, {case.region.name} ({ends})"
+    where = f"{case.rows_per_noise:.3g} rows per unit of noise ({case.region.name}: {ends})"
     return f"{where}: {rule.why}"
 
 

@@ -22,12 +22,13 @@ import numpy as np
 
 from discreet.accounting import Guarantee
 from discreet.algorithms import Localization, ObjectivePerturbation
+from discreet.algorithms.perturbation import ObjectivePerturbationPlan
 from discreet.checks import positive
 from discreet.data import Source
 from discreet.defaults.case import CORNER_WIDTH, Case
 from discreet.errors import DiscreetError, Incompatible
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked
+from discreet.problem import CalibratedPlan, Problem, Release, checked
 from discreet.regularizers import Ridge, Zero
 from discreet.tuned.defaults import CORNER_NARROWEST, CORNER_WIDEST
 
@@ -68,7 +69,7 @@ class RoundedCorners(CalibratedPlan):
     per_group: ClassVar[bool] = True
 
     asked: Problem
-    each: Plan
+    each: ObjectivePerturbationPlan
     width: float
     factor: float
     worst: float | None
@@ -172,7 +173,7 @@ def rounded_by(
         given["strength"] /= factor
     algorithm = ObjectivePerturbation(**(given | dict(settings or {})))
     each = case.planned(algorithm, replace(problem, loss=loss, regularizer=penalty))
-    assert isinstance(each, CalibratedPlan)
+    assert isinstance(each, ObjectivePerturbationPlan)
     found = RoundedCorners(problem, each, width, factor, None)
     found = replace(found, worst=_localized(case, found))
     return found.explained(settings={**each.settings, CORNER_WIDTH: width})
@@ -206,7 +207,7 @@ def rounded_corners(case: Case) -> RoundedCorners | None:
 
     def keeps(width: float) -> bool:
         plan = rounded_by(case, width * unit)
-        return float(plan.facts()["strength"]) <= asked / plan.factor * (1.0 + 1e-9)
+        return plan.each.strength <= asked / plan.factor * (1.0 + 1e-9)
 
     try:
         return rounded_by(case, unit * (_width(keeps) if asked else CORNER_WIDEST))
@@ -229,7 +230,7 @@ def _width(keeps: Callable[[float], bool]) -> float:
 
 def _localized(case: Case, rounded: RoundedCorners) -> float | None:
     """Return the bound of localization with the same ridge, if it is the smaller one."""
-    strength = float(rounded.each.facts()["strength"]) * rounded.factor
+    strength = rounded.each.strength * rounded.factor
     if case.budget.delta > 0.0:
         return None
     try:

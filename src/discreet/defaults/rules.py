@@ -63,7 +63,7 @@ class EarlyStopping(Rule):
     perturbation then leaves noise on the weights, which no curvature of the data damps.
     """
 
-    why = "gradient descent with clipped gradients, stopped early, fits the least noise"
+    why = "gradient descent with clipped gradients, stopped early, lets the least noise in"
 
     def applies(self, case: Case) -> bool:
         suits = case.region is not PLENTY or case.problem.grouping is not None

@@ -11,44 +11,32 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
-from discreet.adaptive import AccuracyPlan, OneShot, Outcome, Task, ThresholdStop, choose
+from discreet.adaptive import AccuracyPlan, Outcome, Task, ThresholdStop, choose
 from discreet.adaptive.methods import check_options
 from discreet.adaptive.outcome import Watch, unwatched
 from discreet.bounds import Array, Bounds
-from discreet.checks import between, positive, usable_epsilon, weight_count
+from discreet.checks import between, positive, usable_epsilon
 from discreet.data import ArraySource
 from discreet.errors import BudgetTooSmall, Incompatible, NotCertified
 from discreet.estimators.linear import LinearModel
 from discreet.estimators.shared.alike import ALIKE, answers_alike
-from discreet.estimators.shared.base import assuming, warn_of_classes
+from discreet.estimators.shared.base import assuming, numbered, warn_of_classes
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import ACCURACY_FIRST, LABELS_PUBLIC
 from discreet.estimators.shared.classes import read_classes
 from discreet.estimators.shared.conditional import available_where
-from discreet.estimators.shared.persistence import Seedless, all_or_nothing
+from discreet.estimators.shared.fitting import Seedless, all_or_nothing
 from discreet.ledger import Ledger
 from discreet.losses import AgainstRest
 from discreet.noise import Randomness, as_randomness
 from discreet.problem import Problem, with_randomness
 from discreet.tuned.algorithms import RIDGE_A_ROW
 
-METRICS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
+METRIC_WORDS = {"excess-risk": "excess risk", "loss": "mean loss", "error-rate": "error rate"}
 """How a summary calls what the target is about."""
 
 
-def _numbered(bounds: Bounds, classes: int) -> Bounds:
-    """Return bounds whose labels are the numbers of so many classes."""
-    return replace(bounds, classes=tuple(range(classes)))
-
-
-def _claim(plan: AccuracyPlan, random: Randomness) -> Guarantee:
-    """Return what no output of the run can exceed."""
-    if isinstance(plan, OneShot):
-        return with_randomness(plan.guarantee, random)
-    return plan.costs.guarantee(plan.costs.reserved, random)
-
-
-class Attempted:
+class FittedToTarget:
     """What a run leaves behind."""
 
     estimator_: LinearModel
@@ -60,7 +48,7 @@ class Attempted:
     n_features_in_: int
 
 
-class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
+class AccuracyFirst(FittedToTarget, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
     """Fit an estimator to an error target, with as little privacy loss as reaches it.
 
     The target is an error per row of the ridge objective in the scaled domain (features and
@@ -71,17 +59,18 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
     ----------
     estimator
         A private ridge or logistic regression, or another private linear model with classes or
-        real labels. More than two classes have the softmax loss or, of support vectors, the sum
-        of the losses of each class against the rest. Its bounds, neighbours, intercept, strength
-        and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005 per row is
-        used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most the number of
-        weights over ``max_epsilon``, for all rows, unless tests would then cost too much.
+        real labels. With more than two classes the loss is softmax or, for support vectors, the
+        sum of the losses of each class against the rest. Its bounds, neighbours, intercept,
+        strength and ``delta`` are used; its epsilon is not. Without a strength of its own 0.005
+        per row is used, times the squared row norm; for ``"loss"`` and ``"error-rate"`` at most
+        the number of weights over ``max_epsilon``, for all rows, unless tests would then cost too
+        much.
     max_error
         The error that may remain; smaller is harder. By ``metric``, it is how far the objective
         may be above its minimum (``"excess-risk"``), the mean loss (``"loss"``) or the share of
-        rows classified wrongly (``"error-rate"``). One class for all rows has the error rate
-        of the other classes' share, so a larger ``max_error`` asks for nothing; ``summary_`` says
-        so where the released model predicts one class for all rows.
+        rows classified wrongly (``"error-rate"``). The error rate of a model that predicts one
+        class for all rows is the share of the other classes, so a larger ``max_error`` asks for
+        nothing. ``summary_`` says so if the released model does that.
     metric
         Which error is meant.
     max_epsilon
@@ -170,10 +159,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             estimator's own.
         """
         self._check_inner()
-        schema = self.estimator._declared_schema()
-        if n_features is None and schema is not None:
-            n_features = len(schema.names(self.estimator.target))
-        n_features = weight_count("n_features", n_features)
+        n_features = self.estimator._feature_count(n_features)
         inner = self.estimator._declaring(n_rows)
         bounds = inner._declared_bounds(n_features)
         assumptions: tuple[str, ...] = ()
@@ -181,7 +167,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             if bounds.classes is None:
                 warn_of_classes(type(self).__name__, "two are planned for; a fit takes those seen")
                 assumptions = (LABELS_PUBLIC,)
-            bounds = _numbered(bounds, 2 if bounds.classes is None else len(bounds.classes))
+            bounds = numbered(bounds, 2 if bounds.classes is None else len(bounds.classes))
         return self._planned(inner, bounds, n_features, n_rows, *assumptions)[1]
 
     def check(self) -> Budget:
@@ -201,7 +187,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         schema = self.estimator._declared_schema()
         bounds = self.estimator._given_bounds()
         if bounds.classes is not None:
-            bounds = _numbered(bounds, len(bounds.classes))
+            bounds = numbered(bounds, len(bounds.classes))
         if schema is not None:
             # The size is not known yet, and nothing that is checked here depends on it.
             width = len(schema.names(self.estimator.target))
@@ -247,7 +233,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
             except BudgetTooSmall:
                 continue
             # Long weights have a wide range of losses, and its width is what a test costs.
-            if plan.facts()["test epsilon"] <= 0.5 * self.max_epsilon:
+            if plan.test_epsilon <= 0.5 * self.max_epsilon:
                 return task, plan
         return usual, self._plan(usual)
 
@@ -326,12 +312,12 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         assumptions: tuple[str, ...] = ()
         if inner._labels == "classes":
             inner.classes_, y, assumptions = read_classes(type(self).__name__, bounds, y)
-            bounds = _numbered(bounds, len(inner.classes_))
+            bounds = numbered(bounds, len(inner.classes_))
         random = as_randomness(self.random_state)
         task, plan = self._planned(inner, bounds, *X.shape[::-1], *assumptions)
         ledger = self.ledger if self.ledger is not None else inner.ledger
-        method = f"{ACCURACY_FIRST}{plan.facts()['method']}"
-        with charged(self, ledger, _claim(plan, random), method) as entry:
+        method = f"{ACCURACY_FIRST}{plan.method}"
+        with charged(self, ledger, with_randomness(plan.guarantee, random), method) as entry:
             outcome = self._run(plan, X, y, random, watch)
             entry.settle(outcome.guarantee)
         self.n_features_in_ = inner.n_features_in_
@@ -370,7 +356,7 @@ class AccuracyFirst(Attempted, MetaEstimatorMixin, Seedless):  # type: ignore[mi
         return plan.run(parts[0], random, validation=parts[1], release_last=last, watch=watch)
 
     def _summary(self, outcome: Outcome, reserved: float) -> str:
-        spent, what = outcome.guarantee.epsilon, f"{METRICS[self.metric]} {self.max_error:g}"
+        spent, what = outcome.guarantee.epsilon, f"{METRIC_WORDS[self.metric]} {self.max_error:g}"
         if outcome.status == "met":
             return (
                 f"Meets {what} (confidence {100 * self.confidence:g}%) at epsilon {spent:.3g}, of "

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of, positive
 from discreet.estimators.linear import AnyAlgorithm, ClassWeights, Penalised
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
+    BASSILY,
+    CHAUDHURI,
     CLASS_WEIGHT,
     COMMON,
     FITTED,
     GUESS,
     INTERCEPT,
     PENALTIES,
+    REDBERG,
 )
 from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.losses import Hinge, HuberisedHinge, Logistic, Loss, Softmax
@@ -51,12 +52,7 @@ class PrivateLogisticRegression(WithIntervals, _Classifier):
     PrivateSparseLogisticRegression : many features
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{CHAUDHURI}{REDBERG}{BASSILY}
 
     Examples
     --------
@@ -81,10 +77,6 @@ class PrivateLogisticRegression(WithIntervals, _Classifier):
         """Return the probability of every class for every row."""
         return joint_probabilities(self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the probability of every class for every row."""
-        return np.log(self.predict_proba(X))
-
 
 class PrivateLinearSVC(WithIntervals, _Classifier):
     __doc__ = f"""Linear support vector classifier with a privacy guarantee.
@@ -106,10 +98,7 @@ class PrivateLinearSVC(WithIntervals, _Classifier):
     PrivateSGDClassifier : other losses, settings of the steps
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
+    ----------{CHAUDHURI}{REDBERG}
 
     Examples
     --------

@@ -122,7 +122,7 @@ class Journal:
                     "This state file was begun but nothing was recorded in it, so nothing was "
                     "released. Remove it and start the stream."
                 )
-            with undamaged():
+            with refusing_damage():
                 built = read(held["content"])
             # Read again, because ``read`` may have changed what it was given.
             now = journal._read()
@@ -167,7 +167,7 @@ class Journal:
             raise InvalidParameter(LEFTOVER if self._next.exists() else MISSING) from None
         if names > 1:
             raise InvalidParameter(LINKED)
-        with undamaged():
+        with refusing_damage():
             held: dict[str, Any] = parse(text)
             fit = (held.get("format"), held.get("version")) == (FORMAT, VERSION)
         if not fit:
@@ -179,7 +179,7 @@ class Journal:
         if not all(isinstance(held.get(name), kind) for name, kind in kinds.items()):
             raise InvalidData(DAMAGED)
         # privacy: counts that were set back would let a block of noise outlive its horizon.
-        with undamaged():
+        with refusing_damage():
             whole = checksum_holds(held)
         if not whole:
             raise InvalidData(DAMAGED)
@@ -203,10 +203,10 @@ class Journal:
 
 
 @contextlib.contextmanager
-def undamaged() -> Iterator[None]:
+def refusing_damage() -> Iterator[None]:
     """Answer whatever a damaged or edited state leads to with one clear error.
 
-    >>> with undamaged():
+    >>> with refusing_damage():
     ...     {}["content"]
     Traceback (most recent call last):
     discreet.errors.InvalidData: This state file is damaged or was edited...

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,16 @@ from discreet.checks import nonnegative, positive, truth
 from discreet.data import belonging, clipped_rows
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
-from discreet.estimators.shared.base import PrivateEstimator, assuming, with_poor_scores
+from discreet.estimators.shared.base import (
+    PrivateEstimator,
+    assuming,
+    numbered,
+    with_poor_scores,
+)
 from discreet.estimators.shared.charging import stands_alone
 from discreet.estimators.shared.classes import check_class_weight, read_classes, row_weights
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.streamed import source_of
 from discreet.losses import Loss
 from discreet.problem import Algorithm, Plan, Problem
@@ -98,9 +104,9 @@ class LinearModel(PrivateEstimator):
         counts that exceed a limit. Where there is a schema it takes encoded rows. The
         guarantee holds for it, but stays here.
         """
-        from discreet.estimators.shared.plain import plain_model
+        from discreet.estimators.shared.as_sklearn import as_sklearn
 
-        return plain_model(self)
+        return as_sklearn(self)
 
 
 class AnyAlgorithm(LinearModel):
@@ -197,15 +203,11 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         self.classes_, index, assumptions = read_classes(type(self).__name__, bounds, y)
         # Labels become 0..K-1; a loss for two classes fits one class against the rest.
         n_classes, fits = self._fits(len(self.classes_))
-        encoded = replace(bounds, classes=tuple(range(n_classes)))
         source = belonging(source_of(X, index, self._weigh()), groups)
-        problem = self._problem(encoded, X.shape[1], self._counted(source))
-        plan = self._planned(assuming(problem, *assumptions), fits)
-        release = self._run(plan, source)
-        coef, intercept = problem.bounding.coefficients(release.weights)
+        problem = self._problem(numbered(bounds, n_classes), X.shape[1], self._counted(source))
+        weights = self._released(assuming(problem, *assumptions), source, fits)
+        coef, intercept = problem.bounding.coefficients(weights)
         self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
-        self._note(plan)
-        self.guarantee_ = release.guarantee
         return self
 
     def _fits(self, n_classes: int) -> tuple[int, int]:
@@ -222,6 +224,12 @@ class PrivateClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         scores = self.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
+
+    @available_where(lambda self: hasattr(self, "predict_proba"))
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the probability of every class for every row."""
+        found: Array = np.log(cast(Any, self).predict_proba(X))
+        return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy; that of rows which were fitted is not covered by the guarantee."""
@@ -275,11 +283,8 @@ class PrivateRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         X, y = self._gathered(X, y)
         bounds, source = self._bounds_of(X), belonging(source_of(X, y), groups)
         problem = self._problem(bounds, X.shape[1], self._counted(source))
-        plan = self._planned(assuming(problem))
-        release = self._run(plan, source)
-        self.coef_, self.intercept_ = problem.bounding.coefficients(release.weights)
-        self._note(plan)
-        self.guarantee_ = release.guarantee
+        weights = self._released(assuming(problem), source)
+        self.coef_, self.intercept_ = problem.bounding.coefficients(weights)
         return self
 
     def predict(self, X: Any) -> Array:

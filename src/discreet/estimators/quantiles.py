@@ -35,9 +35,9 @@ from discreet.estimators.shared.base import (
 )
 from discreet.estimators.shared.charging import charged, warn_caller
 from discreet.estimators.shared.claims import SCHEMA_PUBLIC
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.grouped import Grouped
 from discreet.estimators.shared.parameters import LEDGER
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.streamed import Streamed, source_of, streamed
 from discreet.ledger import Ledger

@@ -23,11 +23,14 @@ from discreet.estimators.several_outputs import SeveralOutputs
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
+    BASSILY,
+    CHAUDHURI,
     COMMON,
     FITTED,
     GUESS,
     INTERCEPT,
     PENALTIES,
+    REDBERG,
 )
 from discreet.losses import Clipped, Huber, Loss, Poisson, Squared
 from discreet.problem import Problem
@@ -86,10 +89,7 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
     PrivateLasso : many features
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
+    ----------{CHAUDHURI}{REDBERG}
     Wang, *Revisiting differentially private linear regression*, 2018.
 
     Examples
@@ -129,9 +129,7 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
     References
     ----------
     Kifer, Smith, Thakurta, *Private convex empirical risk minimization and high-dimensional
-    regression*, 2012.
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    regression*, 2012.{BASSILY}
 
     Examples
     --------
@@ -179,10 +177,7 @@ class PrivateHuberRegressor(WithIntervals, AnyAlgorithm, Penalised, RidgePenalty
     PrivateQuantileRegressor : medians and other quantiles
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
+    ----------{CHAUDHURI}{REDBERG}
 
     Examples
     --------
@@ -221,10 +216,7 @@ class PrivatePoissonRegressor(
     PrivateRidge : numbers that are not counts
 
     References
-    ----------
-    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011.
-    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
-    for differentially private linear learners*, 2023.
+    ----------{CHAUDHURI}{REDBERG}
 
     Examples
     --------

@@ -18,7 +18,7 @@ from discreet.data import ArraySource
 from discreet.errors import Incompatible, InvalidData
 from discreet.estimators.linear import AnyAlgorithm, LinearModel, PrivateRegressor
 from discreet.estimators.shared.base import assuming
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.reading import read_rows, read_weights
 from discreet.losses import SquaredVector
 from discreet.problem import Plan, Problem
@@ -94,12 +94,9 @@ class SeveralOutputs(AnyAlgorithm, PrivateRegressor):
             )
         X, y = self._read_several(X, y, reset=True)
         problem = self._several_problem(self._bounds_of(X), X.shape[1], X.shape[0], count)
-        plan = self._planned(assuming(problem))
-        release = self._run(plan, ArraySource(X, y))
-        coef, intercept = problem.bounding.coefficients(release.weights)
+        weights = self._released(assuming(problem), ArraySource(X, y))
+        coef, intercept = problem.bounding.coefficients(weights)
         self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), np.asarray(intercept)
-        self._note(plan)
-        self.guarantee_ = release.guarantee
         return self
 
     def _read_several(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:

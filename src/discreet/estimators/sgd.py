@@ -22,9 +22,11 @@ from discreet.estimators.linear import (
 )
 from discreet.estimators.shared.base import PrivateEstimator, assuming
 from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.intervals import INFERENCE, WithIntervals
 from discreet.estimators.shared.parameters import (
     ALGORITHM,
+    BASSILY,
     CLASS_WEIGHT,
     COMMON,
     FITTED,
@@ -32,7 +34,6 @@ from discreet.estimators.shared.parameters import (
     INTERCEPT,
     PENALTIES,
 )
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities, separate_probabilities
 from discreet.inference import arriving_steps
 from discreet.losses import (
@@ -117,9 +118,7 @@ class PrivateSGDClassifier(WithIntervals, _Stepped, ClassWeights):
     PrivateStreamClassifier : rows that arrive over time
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
     Abadi et al., *Deep learning with differential privacy*, 2016.
 
     Examples
@@ -155,11 +154,6 @@ class PrivateSGDClassifier(WithIntervals, _Stepped, ClassWeights):
         found = joint_probabilities if self._is_joint() else separate_probabilities
         return found(self.decision_function(X))
 
-    @available_where(_tells_chances)
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the probability of every class for every row."""
-        return np.log(self.predict_proba(X))
-
 
 class PrivateSGDRegressor(WithIntervals, _Stepped, PrivateRegressor):
     __doc__ = f"""Linear regressor of any registered loss, by noisy gradient steps.
@@ -175,9 +169,7 @@ class PrivateSGDRegressor(WithIntervals, _Stepped, PrivateRegressor):
     PrivateStreamRegressor : rows that arrive over time
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
     Abadi et al., *Deep learning with differential privacy*, 2016.
 
     Examples
@@ -213,9 +205,7 @@ class PrivateQuantileRegressor(AnyAlgorithm, Penalised, RidgePenalty, PrivateReg
     PrivateHuberRegressor : means, robust to outlying labels
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
 
     Examples
     --------
@@ -252,9 +242,7 @@ class PrivateGeometricMedian(PrivateEstimator):
     PrivateMedian : one column
 
     References
-    ----------
-    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
-    tight error bounds*, 2014.
+    ----------{BASSILY}
 
     Examples
     --------
@@ -325,11 +313,7 @@ class PrivateGeometricMedian(PrivateEstimator):
         labels = rows if X.shape[1] > 1 else rows.ravel()
         source = ArraySource(np.ones((len(rows), 1)), labels, groups=groups)
         problem = self._problem(bounds, X.shape[1], self._counted(source))
-        plan = self._planned(assuming(problem))
-        release = self._run(plan, source)
-        self.coef_ = centre + scale * release.weights.ravel()
-        self._note(plan)
-        self.guarantee_ = release.guarantee
+        self.coef_ = centre + scale * self._released(assuming(problem), source).ravel()
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -29,8 +29,8 @@ from discreet.estimators.linear import (
 )
 from discreet.estimators.shared.base import with_poor_scores
 from discreet.estimators.shared.charging import warn_caller
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.parameters import CLASS_WEIGHT, COMMON, FITTED, GUESS
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import separate_probabilities
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.problem import Plan, Problem
@@ -214,10 +214,6 @@ class PrivateSparseLogisticRegression(FrankWolfeModel, ClassWeights):
         """Return the probability of every class for every row."""
         return separate_probabilities(self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the probability of every class for every row."""
-        return np.log(self.predict_proba(X))
-
 
 class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
     __doc__ = f"""Regression on a privately chosen support, with a privacy guarantee.
@@ -278,7 +274,7 @@ class PrivateSparseRegression(SparseModel, RidgePenalty, PrivateRegressor):
     clip: float = 1.0
     norm_guess: float | None = None
 
-    _plain: ClassVar[tuple[str, ...]] = (*SparseModel._plain, "stages_")
+    _saved: ClassVar[tuple[str, ...]] = (*SparseModel._saved, "stages_")
 
     @property
     def support_(self) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +11,11 @@ from discreet.bounds import Array, Bounds
 from discreet.checks import one_of
 from discreet.errors import Incompatible, InvalidData, MissingBound
 from discreet.estimators.linear import PrivateClassifier, PrivateRegressor
+from discreet.estimators.shared.base import numbered
 from discreet.estimators.shared.classes import class_numbers, read_classes
 from discreet.estimators.shared.conditional import available_where
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.parameters import FITTED, GUESS, INTERCEPT, TABLES
-from discreet.estimators.shared.persistence import all_or_nothing
 from discreet.estimators.shared.probabilities import joint_probabilities
 from discreet.estimators.stream_base import PrivateStream
 from discreet.losses import Absolute, Clipped, Hinge, Huber, Logistic, Loss, Softmax, Squared
@@ -149,7 +149,7 @@ class PrivateStreamClassifier(PrivateStream, PrivateClassifier):
                 f"{type(self).__name__} needs at least two classes; there is one class only. "
                 "Declare bounds=Bounds(classes=...)."
             )
-        return replace(bounds, classes=tuple(range(len(self.classes_))))
+        return numbered(bounds, len(self.classes_))
 
     def _encoded(self, y: Any) -> Any:
         return class_numbers(self.classes_, y, "the declared classes")

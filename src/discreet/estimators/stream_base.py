@@ -44,7 +44,7 @@ FIRST_ROWS = 4096
 """Length a stream is planned for at first when none is declared."""
 
 
-class Flowing:
+class StreamState:
     """What a stream that has begun carries."""
 
     rows_seen_: int
@@ -53,11 +53,11 @@ class Flowing:
     _learner: StreamLearner | None = None
     _journal: Journal | None = None
     _seeded: bool = False  # whether noise was seeded before the last resume
-    _placed: bool = True  # whether the place of the next rows is known without ``start``
+    _place_known: bool = True  # whether the place of the next rows is known without ``start``
     _settings: dict[str, Any]  # the parameters it began with, where a state is recorded
 
 
-class PrivateStream(Flowing, LinearModel):
+class PrivateStream(StreamState, LinearModel):
     """What both stream estimators share; not used directly."""
 
     _warns_of_noise = False  # more rows may come
@@ -79,7 +79,7 @@ class PrivateStream(Flowing, LinearModel):
 
     def _forget(self) -> None:
         super()._forget()
-        for name in Flowing.__annotations__:
+        for name in StreamState.__annotations__:
             self.__dict__.pop(name, None)
 
     def begin_pass(self) -> Self:
@@ -88,7 +88,7 @@ class PrivateStream(Flowing, LinearModel):
         Needs ``passes`` of at least the number of passes begun. ``guarantee_``
         covers the new pass from here on.
         """
-        learner = self._living()
+        learner = self._own_learner()
         with learner.alone:
             learner.begin_pass(record=self._recorder(position=0))
             self._publish(learner, 0)
@@ -130,7 +130,7 @@ class PrivateStream(Flowing, LinearModel):
             raise InvalidData(DAMAGED)
         # privacy: a stream whose earlier noise was seeded stays insecure.
         model._seeded = content["seeded"] is not False
-        model._learner, model._placed = learner, False
+        model._learner, model._place_known = learner, False
         model._settings = content["model"]["parameters"]
         model._publish(learner, position)
         return model
@@ -150,7 +150,7 @@ class PrivateStream(Flowing, LinearModel):
                 entry.void()  # privacy: no row was learned
                 raise
         self._learner = learner
-        self._seeded, self._placed = False, True
+        self._seeded, self._place_known = False, True
         self._publish(self._learner, 0)  # the model before any row
         self._settings = {} if self._journal is None else self._saved_parameters()
 
@@ -162,7 +162,7 @@ class PrivateStream(Flowing, LinearModel):
 
     def _feed(self, X: Any, labels: Any, start: int | None) -> None:
         """Learn validated rows, record the state, and only then publish."""
-        learner = self._living()
+        learner = self._own_learner()
         problem = learner.plan.problem
         # privacy: two threads that go on from the same state would each add their own noise to it,
         # and a warning of numpy would tell what the rows are like.
@@ -174,7 +174,7 @@ class PrivateStream(Flowing, LinearModel):
             position, steps = first + rows.n_rows, learner.steps
             try:
                 learner.learn(rows, record=self._recorder(position))
-                self._placed = True
+                self._place_known = True
                 self._publish(learner, position)
             except BaseException:
                 if learner.steps != steps:
@@ -186,7 +186,7 @@ class PrivateStream(Flowing, LinearModel):
     def _place(self, start: int | None) -> int:
         """Return the place of the next rows in the pass; refuse rows already learned."""
         if start is None:
-            if not self._placed:
+            if not self._place_known:
                 raise InvalidData(
                     f"A resumed stream must be told where the next rows lie, or rows could be "
                     f"learned twice. Pass start={self.rows_seen_} with the rows from there on."
@@ -200,7 +200,7 @@ class PrivateStream(Flowing, LinearModel):
             )
         return start
 
-    def _living(self) -> StreamLearner:
+    def _own_learner(self) -> StreamLearner:
         check_is_fitted(self)
         if self._learner is None:
             raise Incompatible(
@@ -233,7 +233,7 @@ class PrivateStream(Flowing, LinearModel):
         return lambda state: journal.write(self._content(state, position))
 
     def _content(self, state: dict[str, Any], position: int) -> dict[str, Any]:
-        problem = self._living().plan.problem
+        problem = self._own_learner().plan.problem
         return {
             # privacy: the settings the noise was planned with, not what they were set to since.
             "model": with_checksum(self._described(self._settings)),

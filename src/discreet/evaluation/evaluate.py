@@ -75,7 +75,7 @@ def evaluate(
     neighbours
         Which data sets count as neighbours; default: those of the model.
     level
-        Of the intervals.
+        Level of the intervals.
     bins
         Number of bins of the score, even.
     count_rows

@@ -19,7 +19,7 @@ from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.evaluation.laws import NoiseLaw
 from discreet.evaluation.released_sums import Block
 from discreet.noise import Randomness, release
-from discreet.problem import SIDE_CHANNELS
+from discreet.problem import SIDE_CHANNELS, Printed
 
 _CURVES = ("auc", "roc", "calibration")
 _ANSWERS = ("confusion", "balanced_accuracy", "precision", "recall", "f1")
@@ -35,7 +35,7 @@ _OUTWARDS = 1.0 + 2.0**-40  # privacy: float64 must not shrink what noise is sca
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationPlan:
+class EvaluationPlan(Printed):
     """An evaluation that is priced and calibrated, and has read no row.
 
     Parameters
@@ -201,9 +201,3 @@ class EvaluationPlan:
         """Public numbers of the plan: what is released, and the noise of each number."""
         noise = {f"noise of {b.name} (rows)": self.laws[b.name].deviation for b in self.blocks}
         return {"metrics": ", ".join(self.metrics), **noise}
-
-    def __str__(self) -> str:
-        facts = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in self.facts().items()}
-        width = max(map(len, facts))
-        lines = [f"{name:<{width}}  {value}" for name, value in facts.items()]
-        return "\n".join([*lines, "", str(self.guarantee)])

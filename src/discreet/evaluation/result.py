@@ -18,7 +18,7 @@ from discreet.evaluation.estimate import Estimate, around, unknown
 from discreet.evaluation.means import Size, mean_estimate, r2_estimate
 from discreet.evaluation.plan import EvaluationPlan
 from discreet.evaluation.saved import FORMAT, VERSION, plan_values, read_file, read_parts
-from discreet.evaluation.table import Table
+from discreet.evaluation.table import ScoreTable
 from discreet.files.checksums import with_checksum
 from discreet.files.writing import write_json
 
@@ -132,11 +132,11 @@ class Evaluation:
     # Curves and tables.
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> ScoreTable | None:
         """The released table of classes by scores, or None."""
         if "histogram" not in self.released:
             return None
-        return Table(self.released["histogram"], self.plan.laws["histogram"], self.level)
+        return ScoreTable(self.released["histogram"], self.plan.laws["histogram"], self.level)
 
     def confusion(self, threshold: float = 0.5) -> Array:
         """Return true classes by predicted ones, as counts with noise.
@@ -271,7 +271,7 @@ class Evaluation:
             limits=(0.0, 1.0),
         )
 
-    def _counted(self, table: Table) -> Estimate:
+    def _counted(self, table: ScoreTable) -> Estimate:
         """Return the accuracy by the cells of right answers."""
         if self.plan.count_rows:
             return table.accuracy()
@@ -284,7 +284,7 @@ class Evaluation:
             level=self.level, noise=table.law.deviation * math.sqrt(terms),
         )  # fmt: skip
 
-    def _table(self, name: str) -> Table:
+    def _table(self, name: str) -> ScoreTable:
         if self.table is None:
             raise Incompatible(
                 f"This evaluation did not release the table that {name} needs. Ask for it: "
@@ -292,7 +292,7 @@ class Evaluation:
             )
         return self.table
 
-    def _curve(self, name: str) -> Table:
+    def _curve(self, name: str) -> ScoreTable:
         table = self._table(name)
         if not (table.binary and table.bins > 2):
             raise Incompatible(

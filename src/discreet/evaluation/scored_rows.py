@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from discreet.bounds import Array
+from discreet.data.parts_read import CHANGED
 from discreet.errors import Incompatible, InvalidData
-from discreet.estimators.shared.persistence import Seedless
+from discreet.estimators.shared.fitting import Seedless
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.streamed import streamed
 from discreet.estimators.shared.tabular import Tabular
@@ -60,6 +61,7 @@ def sums_over_parts(
         target=getattr(model, "target", None) if own else None,
         named=getattr(model, "feature_names_in_", None),
         blank=True,
+        scored=True,
     )
     if found is None:
         rows, labels, good = read(model, X, y, plan)
@@ -89,9 +91,11 @@ def _by_block(
         # Predictions may round otherwise for columns than for rows, as arrays have them.
         X, y, good = read(scorer, np.ascontiguousarray(raw.X), raw.y, plan)
         if counted is not None:
+            drawn = counted[start : start + len(good)]
+            if len(drawn) != len(good):
+                raise InvalidData(CHANGED)
             # privacy: a row that was not drawn is blank.
-            good &= counted[start : start + len(good)]
-            start += len(good)
+            good, start = good & drawn, start + len(good)
         found.append((len(good), add_up(scorer, X, y, good, plan)))
     return found
 

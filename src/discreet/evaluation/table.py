@@ -24,7 +24,7 @@ _SHARE = (0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ScoreTable:
     """A table of counts with noise, and the metrics that follow from it.
 
     Parameters
@@ -38,7 +38,7 @@ class Table:
 
     Examples
     --------
-    >>> table = Table(np.array([[80.0, 20.0], [10.0, 90.0]]), NoiseLaw("gaussian", 0.1), 0.95)
+    >>> table = ScoreTable(np.array([[80.0, 20.0], [10.0, 90.0]]), NoiseLaw("gaussian", 0.1), 0.95)
     >>> print(table.recall())
     0.9000 (0.8412 to 0.9588)
     """

@@ -138,7 +138,7 @@ class CurvaturePlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> InferredRelease:
         """Fit, then release the Hessian at the weights, and squared gradients if they are paid."""
         weights = self.fit.run(source, random).weights
-        rows, loss = self.problem.bound(source, afar=True), self.problem.loss
+        rows, loss = self.problem.bound(source, remote=True), self.problem.loss
         squared = None
         with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
             exact = rows.hessian(loss, weights, shifting=self.shifting)
@@ -196,7 +196,7 @@ class CurvaturePlan(CalibratedPlan):
         margin = float(swing @ curvatures) * self.problem.row_norm**2 / float(curvatures.sum())
         if self.problem.loss != Logistic():
             inverse = (basis**2 / curvatures).sum(axis=1)
-            left = left + margin / 2 * bend(self.problem) * np.sqrt(inverse)
+            left = left + margin / 2 * second_order_shift(self.problem) * np.sqrt(inverse)
         elif isinstance(self.fit, NoisyGradientPlan):
             # Swinging moves weights out by 0 to margin/4 of their length: the middle is taken.
             outward = margin / 8
@@ -242,7 +242,7 @@ def with_curvature(
     multiplier = whole / math.sqrt(share)
     for gain in GAINS if most > least else ():
         try:
-            fit = _usable(plan(budget.part(least * (most / least) ** gain, delta)), target)
+            fit = _usable(plan(budget.part(least * (most / least) ** gain, delta)))
         except BudgetTooSmall:
             continue
         if gain == 1.0 and isinstance(fit, ObjectivePerturbationPlan):
@@ -253,7 +253,7 @@ def with_curvature(
         if _together(fit, each, count).delta(epsilon) <= delta:
             return CurvaturePlan(fit, budget, each, target)
     part, rest = budget.split(share)
-    fit = _usable(plan(rest), target)
+    fit = _usable(plan(rest))
     multiplier = gaussian_multiplier(part.epsilon, part.delta)
     # privacy: two releases of sqrt(2) times the noise cost what one of the noise does.
     if _squares(fit.problem, target):
@@ -271,7 +271,7 @@ def _squares(problem: Problem, target: str) -> bool:
     return target == "robust" or (target == "population" and problem.loss != Logistic())
 
 
-def bend(problem: Problem) -> float:
+def second_order_shift(problem: Problem) -> float:
     """Return how far a margin that swings with variance 2 moves weights, in their curvature's norm.
 
     Where margins swing with variance ``v``, mean slopes move by ``v/2 f3``, ``f3`` the third
@@ -282,7 +282,7 @@ def bend(problem: Problem) -> float:
 
     >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Huber
-    >>> round(bend(Problem(loss=Huber(threshold=0.5), n_features=3, n_rows=400,
+    >>> round(second_order_shift(Problem(loss=Huber(threshold=0.5), n_features=3, n_rows=400,
     ...                    bounds=Bounds(row_norm=1.0, label=(-1, 1)))), 9)
     40.0
     """
@@ -292,7 +292,7 @@ def bend(problem: Problem) -> float:
     return 2 * curvature / span * math.sqrt((problem.n_rows or 0) * curvature)
 
 
-def _usable(plan: Plan, target: str) -> Fit:
+def _usable(plan: Plan) -> Fit:
     """Return the plan if the law of its weights is known; otherwise refuse it."""
     problem = plan.problem
     known = isinstance(plan, ObjectivePerturbationPlan) and plan.correction is None

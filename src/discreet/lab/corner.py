@@ -28,7 +28,7 @@ def corner(*, n_rows: int, n_features: int, neighbours: Neighbours = "zero-out")
     Examples
     --------
     >>> instance = corner(n_rows=1000, n_features=4)
-    >>> instance.minimiser.tolist(), round(instance.idle, 3)
+    >>> instance.minimiser.tolist(), round(instance.at_zero, 3)
     ([0.25, 0.25, 0.25, 0.25], 246.094)
     """
     n, p = integer("n_rows", n_rows), integer("n_features", n_features)

@@ -80,7 +80,7 @@ class Instance:
         return self.objective(np.asarray(weights, dtype=np.float64)) - self.value
 
     @property
-    def idle(self) -> float:
+    def at_zero(self) -> float:
         """The excess of weights of zero, which cost no privacy."""
         return self.excess(np.zeros(self.problem.shape))
 
@@ -95,7 +95,7 @@ class Measurement:
         Mean excess and its standard error.
     lower
         What every private method loses at least, or None.
-    idle
+    at_zero
         Mean excess of weights of zero.
     bound
         The plan's bound on what is lost; infinite if none is known.
@@ -106,7 +106,7 @@ class Measurement:
     excess: float
     error: float
     lower: float | None
-    idle: float
+    at_zero: float
     bound: float
     runs: int
 
@@ -115,7 +115,7 @@ class Measurement:
         bound = f"{self.bound:.3g}" if math.isfinite(self.bound) else "no bound is known"
         return (
             f"excess {self.excess:.3g} +- {self.error:.2g} ({self.runs} runs); possible at least "
-            f"{least}; weights of zero {self.idle:.3g}; bound {bound}"
+            f"{least}; weights of zero {self.at_zero:.3g}; bound {bound}"
         )
 
 
@@ -156,7 +156,7 @@ def measure(
     True
     """
     runs = integer("runs", runs, minimum=2)
-    excess, idle, bounds = [], [], []
+    excess, at_zero, bounds = [], [], []
     least: float | None = None
     for k in range(seed, seed + runs):
         instance = draw(k)
@@ -169,13 +169,13 @@ def measure(
             )
         plan = recommend(instance.problem, budget, Asked(algorithm=algorithm))
         excess.append(instance.excess(plan.run(instance.rows, Seeded((k, 1))).weights))
-        idle.append(instance.idle)
+        at_zero.append(instance.at_zero)
         bounds.append(plan.expected_excess)
     return Measurement(
         excess=float(np.mean(excess)),
         error=float(np.std(excess, ddof=1) / math.sqrt(runs)),
         lower=least,
-        idle=float(np.mean(idle)),
+        at_zero=float(np.mean(at_zero)),
         bound=float(np.mean(bounds)),
         runs=runs,
     )

@@ -172,8 +172,8 @@ def quadratic_bound(
             for (c, loose), (square, score, along) in zip(scores, _shapes(), strict=True):
                 a = max(2 / 3 - m * loose, 0.0) / (m * c / math.sqrt(p) * score + 2 * along)
                 least = max(least, float(np.min(a * (a * square + 4 / m * along))) - 2 / (3 * m))
-            idle = 1 / 3 + 2 / (3 * m)
-            found.append((least / idle, (k * m) ** 2 / (2 * n) * least, m, k))
+            at_zero = 1 / 3 + 2 / (3 * m)
+            found.append((least / at_zero, (k * m) ** 2 / (2 * n) * least, m, k))
     enough = share * max(bound for _, bound, _, _ in found)
     return max(each for each in found if each[1] >= enough)[1:]
 

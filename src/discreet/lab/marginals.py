@@ -65,7 +65,7 @@ def codeword(
     Examples
     --------
     >>> instance = codeword(n_rows=10_001, n_features=100, budget=Budget(0.1))
-    >>> instance.lower, round(instance.idle)
+    >>> instance.lower, round(instance.at_zero)
     (9.6875, 155)
     """
     if budget.delta > 0:
@@ -106,7 +106,7 @@ def fingerprint(
     Examples
     --------
     >>> instance = fingerprint(n_rows=4000, n_features=1000, budget=Budget(0.1, 1e-8))
-    >>> round(instance.lower, 1), round(instance.idle)
+    >>> round(instance.lower, 1), round(instance.at_zero)
     (52.0, 104)
     """
     spent = as_replaced(budget, neighbours)

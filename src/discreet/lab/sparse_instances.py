@@ -38,7 +38,7 @@ def dense_l1(
     Examples
     --------
     >>> instance = dense_l1(n_features=8)
-    >>> instance.problem.n_rows, round(instance.idle / instance.problem.n_rows, 6)
+    >>> instance.problem.n_rows, round(instance.at_zero / instance.problem.n_rows, 6)
     (9216, 0.0625)
     """
     p = _power_of_two(n_features)
@@ -70,7 +70,7 @@ def lasso_fingerprint(
     Examples
     --------
     >>> instance = lasso_fingerprint(n_rows=2000, budget=Budget(1.0, 1e-8))
-    >>> instance.problem.n_features, round(instance.lower, 2), round(instance.idle, 2)
+    >>> instance.problem.n_features, round(instance.lower, 2), round(instance.at_zero, 2)
     (1024, 1.73, 3.07)
     """
     n = integer("n_rows", n_rows, minimum=2)

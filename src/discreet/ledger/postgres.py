@@ -7,13 +7,14 @@ its data set until its transaction is on disk.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from discreet.errors import Incompatible, InvalidData, InvalidParameter, LedgerUnavailable
+from discreet.errors import Incompatible, InvalidParameter, LedgerUnavailable
 from discreet.ledger.connections import shared
-from discreet.ledger.entry import COLUMNS, DAMAGED, Entry
+from discreet.ledger.entry import COLUMNS, Entry
+from discreet.ledger.store import Writer
 
 PATIENCE = 60
 """Seconds to wait for other writers."""
@@ -81,18 +82,12 @@ class PostgresStore:
                 "password into ~/.pgpass or PGPASSWORD."
             )
         self._server = urlunsplit(parts._replace(query=urlencode(query, quote_via=quote)))
-        self._address = urlunsplit(
-            parts._replace(query=urlencode([*sorted(query.items()), ("dataset", self.dataset)]))
-        )
-
-    @property
-    def address(self) -> str:
-        """Return the URL, with the name of the data set."""
-        return self._address
+        whole = urlencode([*sorted(query.items()), ("dataset", self.dataset)])
+        self.address = urlunsplit(parts._replace(query=whole))
 
     def create(self, first: Entry) -> None:
         """Begin a new ledger; one that exists is refused."""
-        with self._told(), self._transaction() as cursor:
+        with self._refusals_in_words(), self._transaction() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             cursor.execute(_SCHEMA)
             cursor.execute(
@@ -108,19 +103,16 @@ class PostgresStore:
     @contextmanager
     def reading(self) -> Iterator[PostgresWriter]:
         """Return the entries as they are now."""
-        with self._told(), self._transaction() as cursor:
+        with self._refusals_in_words(), self._transaction() as cursor:
             # One moment for all that is read in the block.
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             self._find(cursor, "")
             yield PostgresWriter(cursor, self.dataset)
 
-    def writing(self) -> AbstractContextManager[PostgresWriter]:
-        """Hold the data set's only right to write until the end of the block."""
-        return self._writing()
-
     @contextmanager
-    def _writing(self) -> Iterator[PostgresWriter]:
-        with self._told(), self._transaction() as cursor:
+    def writing(self) -> Iterator[PostgresWriter]:
+        """Hold the data set's only right to write until the end of the block."""
+        with self._refusals_in_words(), self._transaction() as cursor:
             # privacy: a reservation that a crash takes back would be spent twice.
             cursor.execute("SET LOCAL synchronous_commit = on")
             self._find(cursor, "FOR UPDATE")
@@ -159,7 +151,7 @@ class PostgresStore:
         return connection
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _refusals_in_words(self) -> Iterator[None]:
         """Say in words why the database could not be used."""
         try:
             yield
@@ -170,36 +162,18 @@ class PostgresStore:
             ) from None
 
 
-class PostgresWriter:
+class PostgresWriter(Writer):
     """A transaction on one data set."""
 
     def __init__(self, cursor: Any, dataset: str) -> None:
         self.cursor, self.dataset = cursor, dataset
 
-    def last(self) -> Entry:
-        """Return the newest entry."""
-        for entry in self._read("ORDER BY seq DESC LIMIT 1"):
-            return entry
-        raise InvalidData(DAMAGED.format(0))
-
-    def all(self) -> list[Entry]:
-        """Return every entry, oldest first."""
-        return self._read("ORDER BY seq")
-
-    def about(self, id: str) -> list[Entry]:
-        """Return the entry of that id and the one that settles it, if there is one."""
-        return self._read("AND (id = %s OR of = %s) ORDER BY seq", id, id)
-
-    def of_kind(self, kind: str) -> list[Entry]:
-        """Return the entries of one kind, oldest first."""
-        return self._read("AND kind = %s ORDER BY seq", kind)
-
     def append(self, entry: Entry) -> None:
-        """Add an entry; it is kept once the transaction has ended."""
         self.cursor.execute(_INSERT, (self.dataset, *entry.row()))
 
-    def _read(self, where: str, *values: Any) -> list[Entry]:
-        self.cursor.execute(f"{_SELECT} {where}", (self.dataset, *values))
+    def _read(self, condition: str, order: str, *values: Any) -> list[Entry]:
+        query = f"{_SELECT} AND {condition} ORDER BY {order}".replace("?", "%s")
+        self.cursor.execute(query, (self.dataset, *values))
         return [Entry.from_row(row) for row in self.cursor.fetchall()]
 
 

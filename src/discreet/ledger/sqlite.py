@@ -12,8 +12,9 @@ from typing import Any
 
 from discreet.errors import InvalidData, InvalidParameter, LedgerUnavailable
 from discreet.ledger.connections import shared
-from discreet.ledger.entry import COLUMNS, DAMAGED, Entry
+from discreet.ledger.entry import COLUMNS, Entry
 from discreet.ledger.places import check_local
+from discreet.ledger.store import Writer
 
 PATIENCE = 60.0
 """Seconds to wait for other writers."""
@@ -45,11 +46,7 @@ class SQLiteStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(os.path.realpath(path))
-
-    @property
-    def address(self) -> str:
-        """Return the path, whatever the working directory is."""
-        return str(self.path)
+        self.address = str(self.path)  # whatever the working directory is
 
     def create(self, first: Entry) -> None:
         """Begin a new file, whole or not at all."""
@@ -58,7 +55,7 @@ class SQLiteStore:
         check_local(self.path)
         part = self.path.with_name(f".{secrets.token_hex(8)}.part")
         try:
-            with self._told():
+            with self._refusals_in_words():
                 os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
                 connection = sqlite3.connect(part, isolation_level=None)
                 try:
@@ -113,12 +110,13 @@ class SQLiteStore:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         held = shared(self.address)
-        with held.lock, self._told():
+        with held.lock, self._refusals_in_words():
             try:
                 found = self.path.stat()
             except FileNotFoundError:
                 raise InvalidParameter(
-                    f"There is no ledger at {self.path}. Make one with Ledger.create."
+                    f"There is no ledger at {self.path}. Make one with Ledger.create, or with "
+                    "`discreet ledger create`."
                 ) from None
             mark = (found.st_dev, found.st_ino)
             if held.mark != mark:
@@ -152,7 +150,7 @@ class SQLiteStore:
         return connection
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _refusals_in_words(self) -> Iterator[None]:
         """Say in words why the file could not be used."""
         try:
             yield
@@ -168,34 +166,16 @@ class SQLiteStore:
             ) from None
 
 
-class SQLiteWriter:
+class SQLiteWriter(Writer):
     """A transaction on the file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
-    def last(self) -> Entry:
-        """Return the newest entry."""
-        for entry in self._read("ORDER BY seq DESC LIMIT 1"):
-            return entry
-        raise InvalidData(DAMAGED.format(0))
-
-    def all(self) -> list[Entry]:
-        """Return every entry, oldest first."""
-        return self._read("ORDER BY seq")
-
-    def about(self, id: str) -> list[Entry]:
-        """Return the entry of that id and the one that settles it, if there is one."""
-        return self._read("WHERE id = ? OR of = ? ORDER BY seq", id, id)
-
-    def of_kind(self, kind: str) -> list[Entry]:
-        """Return the entries of one kind, oldest first."""
-        return self._read("WHERE kind = ? ORDER BY seq", kind)
-
     def append(self, entry: Entry) -> None:
-        """Add an entry; it is kept once the transaction has ended."""
         self.connection.execute(_INSERT, entry.row())
 
-    def _read(self, where: str, *values: Any) -> list[Entry]:
-        rows = self.connection.execute(f"{_SELECT} {where}", values).fetchall()
+    def _read(self, condition: str, order: str, *values: Any) -> list[Entry]:
+        query = f"{_SELECT} WHERE {condition} ORDER BY {order}"
+        rows = self.connection.execute(query, values).fetchall()
         return [Entry.from_row(row) for row in rows]

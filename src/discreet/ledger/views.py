@@ -16,7 +16,7 @@ WORDS = {
     "basic_eps": "sum of epsilons",
     "basic_delta": "sum of deltas",
     "renyi": "Renyi bounds of order {order}",
-    "renyi_delta": "failures beside them",
+    "renyi_delta": "sum of deltas beside them",
     "mu2": "squares of mu",
 }
 """How an account is called."""
@@ -95,8 +95,8 @@ class Balance:
                 if not alive:
                     lines.append(f"  {rule}: no longer used, because it did not admit every event")
                     continue
-                sums = ", ".join(f"{word} {spent:.6g} of {cap:.6g}" for word, spent, cap in held)
-                lines.append(f"  {rule}: {sums}")
+                sums = ", ".join(f"{word}: {spent:.6g} of {cap:.6g}" for word, spent, cap in held)
+                lines.append(f"  {rule}, {sums}")
         return "\n".join(lines)
 
 

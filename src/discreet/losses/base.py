@@ -135,7 +135,7 @@ class Loss(Part):
         "inner",
         "smoothed",
         "at_zero",
-        "bend",
+        "curvature_near",
         "corner",
         "rounded",
         "slope_inverse",
@@ -274,7 +274,7 @@ class Loss(Part):
     def regularity(self, *, label: float, reach: float) -> Regularity:
         """Return the constants, given bounds on ``|y|`` and ``||z||`` (may be inf)."""
 
-    def bend(self, z: Array, y: Array, slack: Array) -> Array | None:
+    def curvature_near(self, z: Array, y: Array, slack: Array) -> Array | None:
         """Return bounds on the curvature everywhere within ``slack`` of ``z``, of a scalar loss.
 
         Certificates of long weights rest on them. None, the default, leaves them to the smoothness.

@@ -13,7 +13,7 @@ from discreet.accounting.terms import LossTerms
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
 from discreet.losses.base import Loss, Regularity, Target, scalar_regularity
-from discreet.losses.logistic import far_bend
+from discreet.losses.logistic import curvature_far_out
 from discreet.losses.scalar import ScalarSlope, exp
 
 
@@ -126,8 +126,8 @@ class CalibratedLogistic(Loss):
         middle = np.where(m > t, right, expit(m) * expit(-m))
         return part * np.where(m < -t, 0.0, middle)
 
-    def bend(self, z: Array, y: Array, slack: Array) -> Array:
-        return far_bend(z, slack, 0.5)
+    def curvature_near(self, z: Array, y: Array, slack: Array) -> Array:
+        return curvature_far_out(z, slack, 0.5)
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
         return scalar_regularity(slopes=(1.0, 1.0), smoothness=0.5, one_signed=True)

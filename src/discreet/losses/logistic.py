@@ -32,10 +32,10 @@ def _twice_slope(half: Array, y: Array) -> Array:
     return half
 
 
-def far_bend(z: Array, slack: Array, most: float) -> Array:
+def curvature_far_out(z: Array, slack: Array, most: float) -> Array:
     """Return bounds on a curvature of at most ``exp(-|z|)`` and ``most`` within ``slack`` of ``z``.
 
-    >>> far_bend(np.array([0.0, 50.0]), np.zeros(2), 0.25) < 0.26
+    >>> curvature_far_out(np.array([0.0, 50.0]), np.zeros(2), 0.25) < 0.26
     array([ True,  True])
     """
     # privacy: the last factor is for the rounding of the exponential.
@@ -90,8 +90,8 @@ class Logistic(Loss):
     def curvature(self, z: Array, y: Array) -> Array:
         return np.asarray(expit(z) * expit(-z))
 
-    def bend(self, z: Array, y: Array, slack: Array) -> Array:
-        return far_bend(z, slack, 0.25)
+    def curvature_near(self, z: Array, y: Array, slack: Array) -> Array:
+        return curvature_far_out(z, slack, 0.25)
 
     def regularity(self, *, label: float, reach: float) -> Regularity:
         # privacy: the Lipschitz constant stays 1 even within a finite reach, because the

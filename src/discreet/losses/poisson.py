@@ -69,7 +69,7 @@ class Poisson(Loss):
     def curvature(self, z: Array, y: Array) -> Array:
         return np.where(np.abs(z) < self.limit, np.exp(np.clip(z, -self.limit, self.limit)), 0.0)
 
-    def bend(self, z: Array, y: Array, slack: Array) -> Array:
+    def curvature_near(self, z: Array, y: Array, slack: Array) -> Array:
         # Beyond the limit only the rounding of exp is left, for which certificates take a bend
         # times the offset below.
         curved = np.abs(z) < self.limit * (1.0 + 2.0**-50) + 1.01 * slack

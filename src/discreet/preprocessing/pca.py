@@ -11,12 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from discreet.algorithms.perturbation import NoisyCovariance
 from discreet.bounds import Array, Bounds
-from discreet.checks import integer, truth, weight_count
+from discreet.checks import integer, truth
 from discreet.data import ArraySource
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import assuming
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.losses import Squared
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.problem import Problem
@@ -110,16 +110,8 @@ class PrivatePCA(
 
     _algorithm: ClassVar[str] = "noisy-covariance"
 
-    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
-        """Price a fit with no data.
-
-        Parameters
-        ----------
-        n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours the size is that of
-            the transformer.
-        """
-        size, count = self._known_size(n_rows), weight_count("n_features", n_features)
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        size = self._known_size(n_rows)
         self._asked(count)
         covariance = NoisyCovariance(self._problem(count, size), self._budget())
         edge = covariance.deviation * math.sqrt(2.0 * count)

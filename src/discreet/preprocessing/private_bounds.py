@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from discreet.bounds import Array, Bounds
-from discreet.checks import truth, weight_count
+from discreet.checks import truth
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.preprocessing.transformer import (
@@ -95,16 +95,8 @@ class PrivateBounds(LearnedBounds, OneToOneFeatureMixin, PrivateTransformer):  #
 
     _algorithm: ClassVar[str] = "unbounded-quantile"
 
-    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
-        """Price a fit with no data.
-
-        Parameters
-        ----------
-        n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours the size is that of
-            the transformer, if it declares one.
-        """
-        size, count = self._size(n_rows), weight_count("n_features", n_features)
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        size = self._size(n_rows)
         truth("scale", self.scale)
         secret, names = allows_blank(self.missing), getattr(self, "feature_names_in_", None)
         units = per_column("unit", self.unit, count, names)

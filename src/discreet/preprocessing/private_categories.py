@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.bounds import Array, Bounds
-from discreet.checks import weight_count
 from discreet.errors import InvalidData
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.mechanisms.learned_columns import LearnedColumns
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
 from discreet.schema import Categories
@@ -75,15 +74,8 @@ class PrivateCategories(LearnedCategories, PrivateTransformer):
 
     _algorithm: ClassVar[str] = "partition-selection"
 
-    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
-        """Price a fit with no data.
-
-        Parameters
-        ----------
-        n_features, n_rows
-            Public shape of the data: columns, and rows.
-        """
-        size, count = self._size(n_rows), weight_count("n_features", n_features)
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        size = self._size(n_rows)
         Categories([self.other], other=self.other)  # refuses what is no name
         learned = LearnedColumns(
             budget=self._budget(),

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from discreet.bounds import Array, Bounds
-from discreet.checks import moderate, weight_count
+from discreet.checks import moderate
 from discreet.data import clipped_rows
 from discreet.errors import MissingBound
 from discreet.estimators.shared.charging import charged
-from discreet.estimators.shared.persistence import all_or_nothing
+from discreet.estimators.shared.fitting import all_or_nothing
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.mechanisms.column_moments import ColumnMoments
 from discreet.preprocessing.transformer import PARAMETERS, PrivateTransformer, TransformerPlan
@@ -80,16 +80,8 @@ class PrivateStandardScaler(LearnedScale, OneToOneFeatureMixin, PrivateTransform
 
     _algorithm: ClassVar[str] = "column-moments"
 
-    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
-        """Price a fit with no data.
-
-        Parameters
-        ----------
-        n_features, n_rows
-            Public shape of the data. Under ``add-remove`` neighbours the size is that of
-            the transformer.
-        """
-        size, count = self._known_size(n_rows), weight_count("n_features", n_features)
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        size = self._known_size(n_rows)
         self._norm(count)
         if Bounds.of(self.bounds).features is None:
             raise MissingBound(

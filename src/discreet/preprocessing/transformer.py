@@ -12,18 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Event, Guarantee
 from discreet.bounds import Array, Neighbours
-from discreet.checks import row_count
+from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidParameter, MissingBound, TooFewRows
 from discreet.estimators.shared.base import warn_of_budget
 from discreet.estimators.shared.charging import warn_caller
 from discreet.estimators.shared.claims import ALWAYS_ASSUMED
+from discreet.estimators.shared.fitting import Seedless
 from discreet.estimators.shared.parameters import LEDGER, RANDOM
-from discreet.estimators.shared.persistence import Seedless
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.tabular import allows_blank
 from discreet.ledger import Ledger
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import with_randomness
+from discreet.problem import Printed, with_randomness
 
 PARAMETERS = f"""
     neighbours
@@ -33,12 +33,12 @@ PARAMETERS = f"""
 
 
 @dataclass(frozen=True)
-class TransformerPlan:
+class TransformerPlan(Printed):
     """A fit of a transformer that is priced with no data.
 
     Parameters
     ----------
-    facts
+    numbers
         Public numbers of the fit.
     guarantee
         What it guarantees.
@@ -46,19 +46,13 @@ class TransformerPlan:
         What will be run.
     """
 
-    facts: Mapping[str, Any]
+    numbers: Mapping[str, Any]
     guarantee: Guarantee
     mechanism: Any
 
-    def __str__(self) -> str:
-        width = max(map(len, self.facts))
-        said = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in self.facts.items()}
-        lines = [f"{name:<{width}}  {value}" for name, value in said.items()]
-        return "\n".join([*lines, "", str(self.guarantee)])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show the same in a notebook."""
-        printer.text(str(self))
+    def facts(self) -> Mapping[str, Any]:
+        """Public numbers of the plan."""
+        return self.numbers
 
 
 class Learned:
@@ -79,6 +73,21 @@ class PrivateTransformer(Learned, TransformerMixin, Seedless):  # type: ignore[m
     ledger: Ledger | None = None
 
     _algorithm: ClassVar[str]
+
+    def plan(self, n_features: int | None = None, n_rows: int | None = None) -> TransformerPlan:
+        """Price a fit with no data.
+
+        Parameters
+        ----------
+        n_features, n_rows
+            Public shape of the data. Under ``add-remove`` neighbours the size is that of
+            the transformer.
+        """
+        return self._plan(weight_count("n_features", n_features), n_rows)
+
+    def _plan(self, count: int, n_rows: int | None) -> TransformerPlan:
+        """Return the plan for so many columns."""
+        raise NotImplementedError
 
     def _budget(self) -> Budget:
         return Budget(self.epsilon, getattr(self, "delta", 0.0))

@@ -7,8 +7,10 @@ from discreet.problem.plan import (
     Release,
     checked,
     guarantee_for,
+    releasing,
     with_randomness,
 )
+from discreet.problem.printing import Printed
 from discreet.problem.problem import (
     ASSUMED,
     NOMINAL_ROWS,
@@ -32,6 +34,7 @@ __all__ = [
     "Algorithm",
     "CalibratedPlan",
     "Plan",
+    "Printed",
     "Problem",
     "Release",
     "check_solvable",
@@ -41,6 +44,7 @@ __all__ = [
     "instead_of",
     "norm_guess_of",
     "planned_tolerance",
+    "releasing",
     "rows_against_noise",
     "rows_remark",
     "solver_error",

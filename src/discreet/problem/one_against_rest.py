@@ -25,10 +25,11 @@ from discreet.accounting import (
     gaussian_multiplier,
 )
 from discreet.accounting.theorems import theorems
+from discreet.bounds import Array
 from discreet.data import RawBlock, Source
 from discreet.errors import DiscreetError
 from discreet.noise import Randomness
-from discreet.problem import CalibratedPlan, Plan, Problem, Release, checked, with_randomness
+from discreet.problem import CalibratedPlan, Plan, Problem, releasing
 
 GAINS = (1.0, 0.7, 0.4, 0.2)
 """Parts that are tried of what Gaussian noise gains, on a scale of logarithms."""
@@ -42,7 +43,6 @@ class _Against:
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
         self.array, self.capped = getattr(source, "array", None), getattr(source, "capped", None)
-        self.array = getattr(source, "array", None)
         self.streamed = getattr(source, "streamed", False)
 
     def blocks(self) -> Iterator[RawBlock]:
@@ -114,8 +114,8 @@ class OneAgainstRest(CalibratedPlan):
         facts = {"algorithm": self.algorithm, "fits, one class against the rest": self.fits}
         return facts | self.each.facts()
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Fit every class against the rest; one column of weights each."""
         sources = [_Against(source, k) for k in range(self.fits)]
         # Where a plan can, it reads the rows once for all classes; the law is the same.
@@ -123,7 +123,7 @@ class OneAgainstRest(CalibratedPlan):
         columns = None if together is None else together(sources, random)
         if columns is None:
             columns = [self.each.run(one, random).weights for one in sources]
-        return Release(np.stack(columns, axis=-1), with_randomness(self.guarantee, random))
+        return np.stack(columns, axis=-1)
 
 
 def one_against_rest(plan: Callable[[Budget], Plan], budget: Budget, fits: int) -> OneAgainstRest:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cache, cached_property, wraps
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
@@ -19,8 +19,8 @@ from discreet.accounting.theorems import theorems
 from discreet.bounds import Array
 from discreet.data import Source, capped_source
 from discreet.errors import Incompatible, InvalidParameter
-from discreet.losses import Loss
 from discreet.noise import Randomness
+from discreet.problem.printing import Printed
 from discreet.problem.problem import ASSUMED, Problem
 
 
@@ -64,6 +64,7 @@ class Plan(Protocol):
     def run(self, source: Source, random: Randomness) -> Release: ...
 
 
+P = TypeVar("P")
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
@@ -88,6 +89,20 @@ def checked(run: Run) -> Run:
         return run(self, source, random, **options)
 
     return cast(Run, begun)
+
+
+def releasing(
+    run: Callable[[P, Source, Randomness], Array],
+) -> Callable[[P, Source, Randomness], Release]:
+    """Release the weights that a checked run returns, with the guarantee of its plan."""
+
+    @checked
+    @wraps(run)
+    def whole(self: Any, source: Source, random: Randomness) -> Release:
+        weights = run(self, source, random)
+        return Release(weights, with_randomness(self.guarantee, random))
+
+    return whole
 
 
 class Algorithm(Protocol):
@@ -155,10 +170,9 @@ def check_unit(plan: Any) -> None:
         )
 
 
-class CalibratedPlan:
+class CalibratedPlan(Printed):
     """Plans whose numbers all exist once they are made, and that print as facts and guarantee.
 
-    >>> from discreet.bounds import Bounds
     >>> from discreet.algorithms import ObjectivePerturbation
     >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Logistic
@@ -187,6 +201,11 @@ class CalibratedPlan:
         found: Mapping[str, Any] = vars(self).get("_settings", {})
         return found
 
+    @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale); infinite where none is known."""
+        return math.inf
+
     def explained(self, *, reason: str = "", settings: Mapping[str, Any] | None = None) -> Self:
         """Return the plan with a reason, or with the parameters that plan it again."""
         plan = copy.copy(self)
@@ -202,33 +221,11 @@ class CalibratedPlan:
         calibrate(self)
         _ = cast(Plan, self).guarantee
 
-    def __str__(self) -> str:
+    def shown(self) -> Mapping[str, Any]:
+        """Return the public numbers that are printed: the loss and the reason too."""
         plan = cast(Plan, self)
-        facts = {"loss": _named(plan.problem.loss), **plan.facts()}
-        if self.reason:
-            facts["because"] = self.reason
-        width = max(len(k) for k in facts)
-        lines = [f"{k:<{width}}  {_said(v)}" for k, v in facts.items()]
-        return "\n".join([*lines, "", str(plan.guarantee)])
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show the same in a notebook."""
-        printer.text(str(self))
-
-
-def _named(loss: Loss) -> str:
-    """Return the name of a loss and what it was set to."""
-    names: list[str] = [f.name for f in fields(loss)] if is_dataclass(loss) else []
-    settings = [f"{name} {_said(getattr(loss, name))}" for name in names]
-    return f"{loss.name} ({', '.join(settings)})" if settings else loss.name
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, Loss):
-        return _named(value)
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:.6g}" if math.isfinite(value) else "no bound is known"
+        because = {"because": self.reason} if self.reason else {}
+        return {"loss": plan.problem.loss, **plan.facts(), **because}
 
 
 class Budgeted(Protocol):

@@ -1,10 +1,4 @@
-"""Problem, Plan and Release: what every algorithm takes and gives.
-
-Data flows one way. A :class:`Problem` states public facts. ``Algorithm.plan``
-turns it and a budget into a :class:`Plan` before any row is read; ``Plan.run``
-is the only thing that touches rows, and what comes out of it is a
-:class:`Release`: a model, the guarantee it carries, and nothing else.
-"""
+"""Problem: the public facts of a fit, and the numbers that follow from them."""
 
 from __future__ import annotations
 
@@ -252,12 +246,12 @@ class Problem:
         return slope * moved + pull + kernel
 
     def bound(
-        self, source: Source, *, narrow: bool = False, reread: bool = False, afar: bool = False
+        self, source: Source, *, narrow: bool = False, reread: bool = False, remote: bool = False
     ) -> Rows:
         """Clip ``source`` to the declared bounds; the only way an algorithm gets rows.
 
         With ``narrow`` float32 rows stay float32, with ``reread`` rows may not be copied, and
-        with ``afar`` they may stay with the workers of a cluster;
+        with ``remote`` they may stay with the workers of a cluster;
         see :meth:`Bounding.apply`.
         """
         if source.n_features != self.n_features:
@@ -270,7 +264,7 @@ class Problem:
             raise InvalidData(
                 f"The data has {source.n_rows} rows but the plan was made for {self.n_rows}."
             )
-        rows = self.bounding.apply(source, narrow=narrow, reread=reread, afar=afar)
+        rows = self.bounding.apply(source, narrow=narrow, reread=reread, remote=remote)
         if self.grouping is None:
             return rows
         # privacy: rows without shares have no business here.

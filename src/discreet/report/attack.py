@@ -76,10 +76,10 @@ def detection_curve(guarantee: Guarantee, rates: Sequence[float]) -> list[float]
     return [min((detection_rate(e, d, rate) for e, d in held), default=1.0) for rate in rates]
 
 
-def surest(prior: float, epsilon: float) -> float:
+def posterior_bound(prior: float, epsilon: float) -> float:
     """Return the largest probability after the release, for a probability before it.
 
-    >>> round(surest(0.01, 1.0), 4), surest(0.5, 0.0)
+    >>> round(posterior_bound(0.01, 1.0), 4), posterior_bound(0.5, 0.0)
     (0.0267, 0.5)
     """
     prior = between("prior", prior, 0, 1)

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.accounting import Guarantee
 from discreet.bounds import unit_means
 from discreet.errors import InvalidParameter
-from discreet.report.attack import detection_curve, detection_rate, surest
+from discreet.report.attack import detection_curve, detection_rate, posterior_bound
 from discreet.report.wording import columns, headline, paragraphs, times, warnings
 from discreet.style import bullets, facts, note, section, table, text, tiles, warning
 from discreet.style.chart import Chart, shares
@@ -70,8 +70,8 @@ def _lead(card: Mapping[str, Any], odds: str) -> str:
         else f"whether it was in the data grow at most {odds}"
     )
     return (
-        f"What this release tells about any one {unit}, and would not tell if {other}, is bounded: "
-        f"the odds of a guess {guess}."
+        f"What this release reveals about any one {unit} is bounded. Compared with a release made "
+        f"as if {other}, the odds of a guess {guess}."
     )
 
 
@@ -101,7 +101,7 @@ def attack_figure(guarantee: Guarantee) -> str:
     across, up = (
         ("first value, called the second", "second value, recognised")
         if values
-        else ("false alarms", f"{guarantee.unit}s found out as members")
+        else ("false alarms", f"{guarantee.unit}s found to be members")
     )
     chart = Chart(shares(across), shares(up))
     curve = list(zip(_RATES, found, strict=True))
@@ -129,15 +129,15 @@ def attack_figure(guarantee: Guarantee) -> str:
 
 def _priors(guarantee: Guarantee) -> str:
     epsilon = (guarantee.reserved or (guarantee.epsilon, guarantee.delta))[0]
-    rows = [(f"{prior:.0%}", f"{surest(prior, epsilon):.1%}") for prior in _PRIORS]
+    rows = [(f"{prior:.0%}", f"{posterior_bound(prior, epsilon):.1%}") for prior in _PRIORS]
     what = "two values" if guarantee.neighbours == "replace-one" else "membership"
     return table(
-        (f"sure of {what} before", "after, at most"),
+        (f"how sure of {what} before", "after, at most"),
         rows,
         numbers=(0, 1),
         kind="wide slim",
         caption="How sure one can become",
-    ) + note("Of two cases, by the odds; delta allows for exceptions.")
+    ) + note("Computed from the odds of the two cases. Delta allows for exceptions.")
 
 
 def spent_section(card: Mapping[str, Any], *more: str) -> list[str]:

@@ -125,7 +125,7 @@ def attack_plot(path: str | Path, claims: Mapping[str, Guarantee]) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("false alarms")
-    axes.set_ylabel("rows found out as members, at most")
+    axes.set_ylabel("rows found to be members, at most")
     axes.set_title("What an attacker can gain")
     axes.legend(loc="lower right")
     save(figure, path)

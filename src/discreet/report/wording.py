@@ -90,6 +90,7 @@ def paragraphs(card: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     if "ledger" in card:
         found.append(("What was spent in all", spent(card["ledger"])))
     why = [f"Proof: {words}." for words in in_words(claim["theorem"])]
+    why.append(f"The pages of proofs are in the source distribution of {card['library']}.")
     why += [f"Assumes: {a}." for a in claim["assumptions"]]
     why += [
         f"The {part['part']} ({part['name']}) is not part of discreet. It was made by "
@@ -120,7 +121,8 @@ def spent(account: Mapping[str, Any]) -> list[str]:
         f"The ledger of {', '.join(account['dataset'])} allows {budget(account['cap'])} per "
         f"{account['unit']} in all ({account['neighbours']} neighbours), whatever was chosen after "
         "results were seen.",
-        f"{count} release{'s' * (count != 1)} spent {100 * account['share_spent']:.3g}% of it.",
+        f"{count} release{'s have' if count != 1 else ' has'} spent "
+        f"{100 * account['share_spent']:.3g}% of it.",
     ]
     if not account["charged_here"]:
         text.append(
@@ -225,6 +227,9 @@ def columns(card: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[tuple[
         held = card["schema"].get("columns", {})
         rows = [(str(name), _column(facts)) for name, facts in held.items()]
         rest = {k: v for k, v in card["schema"].items() if k != "columns"}
+        if "missing" in rest:
+            rest["missing cells"] = _MISSING.get(rest["missing"], rest["missing"])
+            del rest["missing"]
         return rows, [(name, str(value)) for name, value in rest.items()]
     model = card.get("model", {})
     bounds = dict(model.get("bounds", {}))
@@ -260,6 +265,10 @@ _SAID: dict[str, Any] = {
     "duration": lambda given: "a duration of " + _ends(given),
 }
 """What a kind of column declares, by its key in a schema."""
+
+
+_MISSING = {"refuse": "refused", "blank": "the row counts for nothing"}
+"""What becomes of the missing cells of columns without a rule of their own."""
 
 
 def _column(facts: Mapping[str, Any]) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.bounds import Array, Interval
+from discreet.bounds import Array
 from discreet.errors import InvalidParameter
-from discreet.schema.column import UNIT, NumberColumn, declared_choices, positions, text
+from discreet.schema.column import NumberColumn, declared_choices, positions, text
 
 NO, YES = ("false", "no", "f", "n", "0"), ("true", "yes", "t", "y", "1")
 """Words that are read where none are declared, in capital letters too."""
@@ -62,11 +62,6 @@ class Boolean(NumberColumn):
                 'boolean must be true, or two words such as ["no", "yes"].', parameter="boolean"
             )
         return cls(*words, **options)
-
-    @property
-    def interval(self) -> Interval:
-        """From no to yes."""
-        return UNIT
 
     @property
     def classes(self) -> tuple[Any, ...]:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.bounds import Array
 from discreet.errors import InvalidParameter
-from discreet.schema.column import PRIVATE, ChoiceColumn, declared_choices, positions
+from discreet.schema.column import PRIVATE, ChoiceColumn, declared_choices
 
 PLANNED = 10
 """How many categories a plan counts on where they are to be learned."""
@@ -59,14 +58,14 @@ class Categories(ChoiceColumn):
             declared_choices([str(self.other)], "other", 1)
             if not (self.missing is None or self._rule_is_named() or self.missing == self.other):
                 raise InvalidParameter(
-                    "missing of categories that are private must be a rule, or the category other: "
-                    "whether any other is kept is not known.",
+                    "Where categories are private, missing must be a rule or the category other: "
+                    "which others will be kept is not known.",
                     parameter="missing",
                 )
             if self.baseline not in (None, self.other):
                 raise InvalidParameter(
-                    "baseline of categories that are private must be the category other: whether "
-                    "any other is kept is not known.",
+                    "Where categories are private, baseline must be the category other: which "
+                    "others will be kept is not known.",
                     parameter="baseline",
                 )
             return
@@ -85,11 +84,6 @@ class Categories(ChoiceColumn):
             if other not in found:
                 object.__setattr__(self, "categories", (*found, other))
         super().__post_init__()
-
-    @classmethod
-    def read(cls, value: Any, **options: Any) -> Categories:
-        """Return the column declared by ``categories = [...]``."""
-        return cls(value, **options)
 
     @property
     def private(self) -> bool:
@@ -110,11 +104,6 @@ class Categories(ChoiceColumn):
     def choices(self) -> tuple[Any, ...]:
         """The declared categories, ``other`` included."""
         return (self.other,) if self.private else tuple(self.categories)
-
-    def values(self, cells: Any) -> Array:
-        """Return the place of each cell among the categories."""
-        other = None if self.other is None else self.choices.index(self.other)
-        return positions(cells, self.choices, other)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as it stands in a schema file."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.bounds import Array, interval
+from discreet.bounds import interval
 from discreet.checks import integer
 from discreet.errors import InvalidParameter
-from discreet.schema.column import ChoiceColumn, positions
+from discreet.schema.column import ChoiceColumn
 
 MOST_CODES = 10_000
 """Beyond these a column has more indicators than a fit has use for."""
@@ -65,11 +65,6 @@ class Codes(ChoiceColumn):
     def choices(self) -> tuple[int, ...]:
         """Every code."""
         return tuple(range(self.first, self.last + 1))
-
-    def values(self, cells: Any) -> Array:
-        """Return the place of each cell among the codes."""
-        other = None if self.other is None else self.choices.index(self.other)
-        return positions(cells, self.choices, other)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as it stands in a schema file."""

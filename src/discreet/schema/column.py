@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from numbers import Number
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -130,6 +130,12 @@ class Column:
 
     # What a kind says.
 
+    @classmethod
+    def read(cls, value: Any, **options: Any) -> Self:
+        """Return the column declared by the key of its kind, such as ``ordinal = [...]``."""
+        found: Self = cast(Any, cls)(value, **options)
+        return found
+
     def values(self, cells: Any) -> Array:
         """Return one number per cell; NaN where it cannot be read."""
         raise NotImplementedError
@@ -202,7 +208,7 @@ class NumberColumn(Column):
     @property
     def interval(self) -> Interval:
         """Range of the number."""
-        raise NotImplementedError
+        return UNIT
 
     def features(self, name: str, rule: Any) -> dict[str, Interval]:
         """Return the number's range, and that of the indicator."""
@@ -253,6 +259,12 @@ class ChoiceColumn(Column):
     def classes(self) -> tuple[Any, ...]:
         """The declared values."""
         return self.choices
+
+    def values(self, cells: Any) -> Array:
+        """Return the place of each cell among the declared values."""
+        other = cast(Any, self).other  # which every kind declares
+        place = None if other is None else self.choices.index(other)
+        return positions(cells, self.choices, place)
 
     def features(self, name: str, rule: Any) -> dict[str, Interval]:
         """Return one indicator per value, and one for missing cells."""

@@ -59,7 +59,7 @@ class Schema:
     row_norm
         Longest norm of an encoded row; by default the longest there can be, the
         square root of the number of feature columns. The typical norm counts categories
-        in full and numbers by the root; see :class:`~discreet.Bounds`.
+        in full, and numbers by the square root of their norm; see :class:`~discreet.Bounds`.
     n_rows
         Declared size of the data; used under ``add-remove`` only.
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.bounds import Array, Interval
-from discreet.schema.column import UNIT, NumberColumn, declared_choices, positions
+from discreet.bounds import Array
+from discreet.schema.column import NumberColumn, declared_choices, positions
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,16 +37,6 @@ class Ordinal(NumberColumn):
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", declared_choices(self.levels, "ordinal"))
         super().__post_init__()
-
-    @classmethod
-    def read(cls, value: Any, **options: Any) -> Ordinal:
-        """Return the column declared by ``ordinal = [...]``."""
-        return cls(value, **options)
-
-    @property
-    def interval(self) -> Interval:
-        """From the lowest level to the highest."""
-        return UNIT
 
     @property
     def classes(self) -> tuple[Any, ...]:

@@ -44,7 +44,7 @@ def solve_composite(
     """
     if objective.linear.size <= DENSE:
         return _proximal_newton(objective, penalty, prox, room, accept or certify)
-    return _accelerated(objective, penalty, prox, room, accept or certify)
+    return _accelerated(objective, prox, room, accept or certify)
 
 
 def certify(
@@ -182,9 +182,7 @@ def _momentum(x: Array, v: Array, new: Array, momentum: float) -> tuple[Array, A
     return new, new + ((momentum - 1.0) / after) * (new - x), after
 
 
-def _accelerated(
-    objective: Objective, penalty: Penalty, prox: Prox, room: float, accept: Certify
-) -> Array:
+def _accelerated(objective: Objective, prox: Prox, room: float, accept: Certify) -> Array:
     """Accelerated proximal gradient with backtracking and restarts."""
     x = prox(np.zeros_like(objective.linear), 1.0)
     v, momentum, goal = x, 1.0, 0.25 * room

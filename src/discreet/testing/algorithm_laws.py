@@ -28,7 +28,7 @@ N_ROWS, N_FEATURES = 200, 3
 
 
 @dataclass(frozen=True)
-class Case:
+class Trial:
     """An algorithm with a problem to solve and a delta to spend."""
 
     algorithm: Algorithm
@@ -61,7 +61,7 @@ class Case:
         return np.where(high, 1.0, 0.0) * (self.problem.bounds.label or (0.0, 1.0))[1]
 
 
-Law = Callable[[Case], None]
+Law = Callable[[Trial], None]
 
 
 def declares(algorithm: Any, fact: str) -> bool:
@@ -69,7 +69,7 @@ def declares(algorithm: Any, fact: str) -> bool:
     return bool(getattr(algorithm, fact, False))
 
 
-def plan_needs_no_data(case: Case) -> None:
+def plan_needs_no_data(case: Trial) -> None:
     """A plan is made, and printed, with no data; its claim can be written down."""
     made, guarantee = case.made, case.made.guarantee
     hold(made.algorithm == case.algorithm.name, "a plan names its algorithm")
@@ -86,7 +86,7 @@ def plan_needs_no_data(case: Case) -> None:
     hold(copy == guarantee, "the guarantee survives JSON")
 
 
-def event_covers_the_claim(case: Case) -> None:
+def event_covers_the_claim(case: Trial) -> None:
     """The guarantee's event costs no more than what is claimed, for each relation."""
     relations: tuple[Neighbours, ...] = ("zero-out", "replace-one")
     for neighbours in relations:
@@ -96,7 +96,7 @@ def event_covers_the_claim(case: Case) -> None:
         hold(cost <= guarantee.delta * (1 + 1e-9) + 1e-15, "the event covers the claim")
 
 
-def needs_are_declared(case: Case) -> None:
+def needs_are_declared(case: Trial) -> None:
     """What an algorithm cannot do without is declared, and refused in words."""
     if declares(case.algorithm, "needs_delta"):
         _refused(case.problem, case.algorithm, 0.0, "needs_delta: it refuses delta = 0", "delta")
@@ -114,7 +114,7 @@ def _refused(problem: Problem, algorithm: Any, delta: float, law: str, word: str
     raise AssertionError(law)
 
 
-def run_releases_weights_and_guarantee(case: Case) -> None:
+def run_releases_weights_and_guarantee(case: Trial) -> None:
     """A run gives weights of the problem's shape and a guarantee, and nothing else."""
     release = case.made.run(case.data, Seeded(1))
     hold(set(vars(release)) == {"weights", "guarantee"}, "a run releases nothing else")
@@ -138,7 +138,7 @@ def numbers(part: object, at: str = "plan") -> set[str]:
     }
 
 
-def everything_exists_before_the_run(case: Case) -> None:
+def everything_exists_before_the_run(case: Trial) -> None:
     """A run computes nothing that its plan then keeps: it was calibrated when it was made."""
     relations: tuple[Neighbours, ...] = ("zero-out", "replace-one")
     for neighbours in relations:
@@ -151,7 +151,7 @@ def everything_exists_before_the_run(case: Case) -> None:
         )
 
 
-def assumptions_are_repeated(case: Case) -> None:
+def assumptions_are_repeated(case: Trial) -> None:
     """What a problem assumes its guarantee says, once."""
     assumed = replace(case.problem, assumptions=("rows are rows",))
     made = case.algorithm.plan(assumed, Budget(1.0, case.delta))
@@ -159,7 +159,7 @@ def assumptions_are_repeated(case: Case) -> None:
     hold(said == 1, "the guarantee repeats the problem's assumptions")
 
 
-def run_takes_rows_and_randomness(case: Case) -> None:
+def run_takes_rows_and_randomness(case: Trial) -> None:
     """A run refuses anything but a source of rows and a Randomness."""
     for source in (np.ones((200, 3)), [[1.0, 2.0, 3.0]], None):
         _not_taken(case.made, source, System(), "such as ArraySource(X, y)")
@@ -171,12 +171,12 @@ def _not_taken(plan: Plan, source: Any, random: Any, words: str) -> None:
     try:
         plan.run(source, random)
     except InvalidParameter as refusal:
-        hold(words in str(refusal), "a refusal says what to pass, as @checked does")
+        hold(words in str(refusal), "a refusal says what to pass, as @releasing does")
         return
-    raise AssertionError("run refuses what is not rows and randomness, as @checked does")
+    raise AssertionError("run refuses what is not rows and randomness, as @releasing does")
 
 
-def seed_repeats_a_run(case: Case) -> None:
+def seed_repeats_a_run(case: Trial) -> None:
     """The same seed gives the same weights, and the system's randomness others."""
     one, two = (case.made.run(case.data, Seeded(7)).weights for _ in range(2))
     hold(one == two, "a seed repeats a run: all randomness comes from the argument")
@@ -192,7 +192,7 @@ def burden(plan: Plan) -> float:
     return max((v for k, v in plan.facts().items() if "noise" in k), default=0.0)
 
 
-def protection_is_a_burden(case: Case) -> None:
+def protection_is_a_burden(case: Trial) -> None:
     """Less budget, and neighbours that differ more, do not give a smaller error bound."""
     burdens = [burden(case.plan(epsilon)) for epsilon in (0.1, 1.0, 8.0)]
     hold(burdens == sorted(burdens, reverse=True), "less epsilon is more noise or error")
@@ -200,7 +200,7 @@ def protection_is_a_burden(case: Case) -> None:
     hold(more > burden(case.made), "replacing a row takes more noise than blanking it")
 
 
-def run_warns_of_no_row(case: Case) -> None:
+def run_warns_of_no_row(case: Trial) -> None:
     """A column that one row alone fills, with almost nothing, does not show in warnings."""
     for cell in (1e-160, 1e-320):
         X = np.random.default_rng(0).normal(size=(case.data.n_rows, case.data.n_features))
@@ -214,7 +214,7 @@ def run_warns_of_no_row(case: Case) -> None:
                 raise AssertionError("a run warns of no row") from warning
 
 
-def groups_are_protected_or_refused(case: Case) -> None:
+def groups_are_protected_or_refused(case: Trial) -> None:
     """A plan for groups of rows takes more noise and says what it protects, or there is none."""
     codes = np.arange(case.data.n_rows) % 40
     for rule in GROUP_RULES:
@@ -254,7 +254,7 @@ ALGORITHM_LAWS: tuple[Law, ...] = (
 """Every law of an algorithm."""
 
 
-def cases(algorithm: Algorithm, problem: Problem | None = None) -> list[Case]:
+def cases(algorithm: Algorithm, problem: Problem | None = None) -> list[Trial]:
     """Return the cases an algorithm is tried on: with a delta and, if it can do so, without."""
     if problem is None:
         problem = Problem(
@@ -265,7 +265,7 @@ def cases(algorithm: Algorithm, problem: Problem | None = None) -> list[Case]:
             intercept=0.5,
         )
     deltas = (1e-6,) if declares(algorithm, "needs_delta") else (0.0, 1e-6)
-    return [Case(algorithm, problem, delta) for delta in deltas]
+    return [Trial(algorithm, problem, delta) for delta in deltas]
 
 
 def check_algorithm(algorithm: Algorithm, problem: Problem | None = None) -> None:

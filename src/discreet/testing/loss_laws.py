@@ -136,19 +136,21 @@ def self_bounded_holds(loss: Loss) -> None:
     hold(not claimed or has_logistic_structure(loss), "self_bounded: f'' = |f'| (1 - |f'|)")
 
 
-def curvature_is_below_the_bend(loss: Loss) -> None:
-    """``bend``, if defined, bounds the curvature nearby."""
+def curvature_is_below_its_bound(loss: Loss) -> None:
+    """``curvature_near``, if defined, bounds the curvature nearby."""
     z, y = sample(loss, seed=13)
     most = loss.regularity(label=LABEL, reach=REACH).smoothness
     for far in (1.0, 10.0):
         for slack in (0.0, 1e-9, 0.1, 2.0):
-            bend = loss.bend(far * z, y, np.full(len(z), slack))
+            bend = loss.curvature_near(far * z, y, np.full(len(z), slack))
             if bend is None:
                 return
-            hold(bend <= most * (1 + 1e-12), "bend is at most the smoothness")
+            hold(bend <= most * (1 + 1e-12), "curvature_near is at most the smoothness")
             for part in np.linspace(-1.0, 1.0, 9):
                 nearby = loss.curvature(far * z + part * slack, y)
-                hold(nearby <= bend * (1 + 1e-12), "bend bounds the curvature within slack")
+                hold(
+                    nearby <= bend * (1 + 1e-12), "curvature_near bounds the curvature within slack"
+                )
 
 
 def slopes_in_float32_are_close(loss: Loss) -> None:
@@ -408,7 +410,7 @@ LOSS_LAWS: tuple[Law, ...] = (
     constants_hold,
     one_signed_holds,
     self_bounded_holds,
-    curvature_is_below_the_bend,
+    curvature_is_below_its_bound,
     bare_slope_is_the_slope,
     slopes_in_float32_are_close,
     nothing_overflows,

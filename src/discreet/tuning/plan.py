@@ -29,7 +29,7 @@ from discreet.accounting.gaussian_profile import least
 from discreet.bounds import Neighbours, rows_apart
 from discreet.errors import BudgetTooSmall, DiscreetError
 from discreet.evaluation import EvaluationPlan
-from discreet.problem import SIDE_CHANNELS
+from discreet.problem import SIDE_CHANNELS, Printed
 
 _STEPS = 7  # of the search for the budget of one fit where its curve is not Gaussian
 
@@ -42,7 +42,7 @@ _THEOREMS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchPlan:
+class SearchPlan(Printed):
     """A search that is priced and has read no row.
 
     Parameters
@@ -254,7 +254,7 @@ class SearchPlan:
         return facts
 
     @property
-    def advice(self) -> str:
+    def advice(self) -> str:  # type: ignore[override]
         """When the default is likely to do better."""
         text = (
             f"Tuning pays only if the best candidate with {self.noise_ratio:.2f} times the noise "
@@ -269,9 +269,3 @@ class SearchPlan:
             if default <= best:
                 text += " By these bounds the default is the better buy."
         return text
-
-    def __str__(self) -> str:
-        facts = self.facts()
-        width = max(map(len, facts))
-        lines = [f"{name:<{width}}  {value}" for name, value in facts.items()]
-        return "\n".join([*lines, "", self.advice, "", str(self.guarantee)])

@@ -13,12 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee, NegativeBinomialTries
-from discreet.checks import between, one_of, row_count, weight_count
+from discreet.checks import between, one_of, row_count
 from discreet.errors import Incompatible, InvalidParameter, MissingBound, NotCertified
 from discreet.estimators.shared.base import PrivateEstimator
 from discreet.estimators.shared.charging import charged
 from discreet.estimators.shared.claims import SEARCH
-from discreet.estimators.shared.persistence import Seedless, all_or_nothing
+from discreet.estimators.shared.fitting import Seedless, all_or_nothing
 from discreet.evaluation import EvaluationPlan
 from discreet.evaluation.holdout import count_rows, encoded, part_of, split_rows
 from discreet.evaluation.result import Evaluation
@@ -156,10 +156,7 @@ class PrivateSearch(_Found, MetaEstimatorMixin, Seedless):  # type: ignore[misc]
                 "Intervals of the winner of a search would not count the choice. Leave inference "
                 "out of the estimator."
             )
-        schema = self.estimator._declared_schema()
-        if n_features is None and schema is not None:
-            n_features = len(schema.names(self.estimator.target))
-        n_features = weight_count("n_features", n_features)
+        n_features = self.estimator._feature_count(n_features)
         budget = Budget(self.epsilon, self.delta)
         self._score(budget)  # refuses what cannot be scored
         between("holdout", self.holdout, 0, 1)

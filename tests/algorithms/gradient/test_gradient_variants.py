@@ -327,6 +327,43 @@ def test_the_noise_of_a_solution_has_the_size_of_its_sensitivity(
     assert fits(noise, RELEASE * float(np.linalg.norm(g)) * 0.25 / (5.0 * 5.25))
 
 
+def test_a_floor_that_rounding_could_take_away_is_refused_whatever_the_rows_are() -> None:
+    task = problem(n_features=4)
+    with pytest.raises(Incompatible, match="floor must be at least"):
+        NoisyNewton(variant="double-noise", floor=1e-15).plan(task, BUDGET)
+    # The other variant adds noise to the Hessian itself.
+    NoisyNewton(floor=1e-15).plan(task, BUDGET)
+    lowest = NoisyNewton(variant="double-noise", steps=1).plan(task, BUDGET).solve_rounding
+    plan = NoisyNewton(variant="double-noise", steps=1, floor=1.01 * lowest).plan(task, BUDGET)
+    X, y = classes(2000, 4)
+    X[:, 3] = X[:, 0]  # singular but for the floor
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    for row in range(3):
+        other = X.copy()
+        other[row] = math.nan
+        found = []
+        for rows in (X, other):
+            bound, g = task.bound(ArraySource(rows, y)), np.array([3.0, -1.0, 2.0, -3.0])
+            found.append(plan._by_double_noise(bound, np.zeros(4), g, Seeded(0)))
+        size = 0.25 / plan.floor * np.linalg.norm(g) / (plan.floor + 0.25)
+        assert (
+            np.linalg.norm(found[0] - found[1])
+            <= size + 2 * lowest * np.linalg.norm(g) / plan.floor**2
+        )
+
+
+def test_the_noise_of_a_solution_pays_for_the_rounding_of_the_whole_hessian() -> None:
+    n, floor, g = 2_000_000, 4e-6, np.array([3.0, -4.0])
+    plan = NoisyNewton(variant="double-noise", steps=1, floor=floor).plan(problem(n_rows=n), ROOMY)
+    rows = problem(n_rows=3).bound(ArraySource(np.eye(3, 2), np.ones(3, dtype=int)))
+    sample = [plan._by_double_noise(rows, np.zeros(2), g, Seeded(seed)) for seed in range(300)]
+    exact = np.linalg.solve(np.eye(2) / 4 + floor * np.eye(2), g)
+    # Sums of 4096 rows, a quarter each, for both neighbours.
+    off = 2 * 4096 * 2.0**-53 * n / 4
+    least = 5.0 * 0.25 / (floor * (floor + 0.25)) + 5.0 * 2 * off / floor**2
+    assert np.std(np.array(sample) - exact) > RELEASE * least
+
+
 @pytest.mark.parametrize("variant", ["hessian", "double-noise"])
 def test_newton_learns_in_few_steps(variant: str) -> None:
     X, y = classes(20_000, 4)

@@ -184,6 +184,31 @@ def test_bolt_on_neighbours_stay_within_the_sensitivity(
     assert worst > 0.05 * plan.sensitivity
 
 
+@pytest.mark.parametrize(("neighbours", "other"), [("zero-out", math.nan), ("replace-one", -1.0)])
+@pytest.mark.parametrize(
+    "settings",
+    # Seven rows in batches of four: three are left over. A ridge far above the smoothness, and a
+    # step so short that slopes stay the steepest.
+    [{"strength": 7e6, "passes": 1}, {"step": 1e-6, "passes": 1}, {"step": 1e-6, "passes": 3}],
+    ids=["strongly convex", "convex", "convex in three passes"],
+)
+def test_some_neighbours_of_bolt_on_are_as_far_apart_as_claimed(
+    settings: dict[str, float], neighbours: str, other: float
+) -> None:
+    task = problem(n_rows=7, n_features=1, loss=HuberisedHinge(width=0.5), neighbours=neighbours)
+    plan = BoltOn(batch=4, **settings).plan(task, Budget(1.0, 1e-5))  # type: ignore[arg-type]
+    ends = []
+    for row in range(7):
+        X = np.full((7, 1), math.nan)
+        X[row] = 1.0
+        pair = [task.bound(ArraySource(rows, np.ones(7, dtype=int))) for rows in (X, other * X)]
+        one, two = (plan._train(rows, Seeded(2)) for rows in pair)
+        ends.append(float(np.linalg.norm(one - two)))
+    # Rows that are left over move nothing.
+    assert sorted(ends)[:3] == [0.0] * 3
+    assert max(ends) == pytest.approx(plan.sensitivity, rel=1e-5)
+
+
 def test_averaging_would_break_the_strongly_convex_bound() -> None:
     # The specification's counterexample: the first record flips, all others are zero rows.
     n, modulus, step_of = 1000, 0.5, lambda t: min(1 / (1.0 + 0.5), 1 / (0.5 * t))

@@ -24,10 +24,8 @@ from discreet.noise import Grid, Randomness, release
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
-    with_randomness,
+    releasing,
 )
 from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
@@ -36,6 +34,7 @@ from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 class GaussianFrankWolfePlan(CalibratedPlan):
     """A calibrated run over any bounded set, with Gaussian noise on gradients."""
 
+    algorithm: ClassVar[str] = NAME
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -88,11 +87,6 @@ class GaussianFrankWolfePlan(CalibratedPlan):
         )
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return NAME
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         cost = Gaussian(self._multiplier)
@@ -115,8 +109,8 @@ class GaussianFrankWolfePlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Release noisy gradients and follow the set's linear oracle."""
         problem, rows = self.problem, self.problem.bound(source)
         start = problem.constraint.project(np.zeros(problem.shape))
@@ -125,5 +119,4 @@ class GaussianFrankWolfePlan(CalibratedPlan):
             noisy = release(rows.gradient(problem.loss, weights), self.noise, random)
             return problem.constraint.minimize_linear(noisy)
 
-        weights = iterate(start, self.steps, vertex)
-        return Release(weights, with_randomness(self.guarantee, random))
+        return iterate(start, self.steps, vertex)

@@ -18,7 +18,7 @@ SHIFT = 6
 """Due times are kept in groups of ``2**SHIFT`` with the latest of each, to skip most groups."""
 
 
-class Table(NamedTuple):
+class SparseTable(NamedTuple):
     """The stored entries of a sparse matrix, line by line."""
 
     indptr: npt.NDArray[Any]
@@ -78,8 +78,8 @@ class Hot(NamedTuple):
 
 
 def squared(
-    table: Table,
-    columns: Table,
+    table: SparseTable,
+    columns: SparseTable,
     weight: Array,
     j: int,
     factor: float,
@@ -108,7 +108,7 @@ def squared(
 
 
 def touched(
-    columns: Table,
+    columns: SparseTable,
     j: int,
     factor: float,
     scale: float,
@@ -124,7 +124,7 @@ def touched(
 
 
 def renewed(
-    table: Table,
+    table: SparseTable,
     rows: Index,
     new: Array,
     old: Array,
@@ -154,7 +154,7 @@ def overdue(values: Array, count: int, scale: float, room: float, schedule: Sche
 
 
 def summed(
-    table: Table, rows: Index, new: Array, old: Array | None, grid: float, sums: Sums
+    table: SparseTable, rows: Index, new: Array, old: Array | None, grid: float, sums: Sums
 ) -> tuple[Index, Array]:
     """Return the coordinates that rows reach and the sums of ``new`` times their entries.
 
@@ -180,6 +180,6 @@ def summed(
     return columns[fresh], np.bincount(rank, weights=terms).astype(np.float64)
 
 
-def _line(table: Table, j: int) -> tuple[Index, Array]:
+def _line(table: SparseTable, j: int) -> tuple[Index, Array]:
     part = slice(table.indptr[j], table.indptr[j + 1])
     return table.indices[part], table.data[part]

@@ -37,10 +37,8 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
-    with_randomness,
+    releasing,
 )
 from discreet.tuned.algorithms import FRANK_WOLFE_CURVATURE
 
@@ -52,6 +50,7 @@ MOST_ROUNDING = 2.0**-6
 class FrankWolfePlan(CalibratedPlan):
     """A calibrated run over the vertices of a polytope."""
 
+    algorithm: ClassVar[str] = NAME
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -180,11 +179,6 @@ class FrankWolfePlan(CalibratedPlan):
         return max(1, math.ceil(math.pow(4.0 * gain * math.sqrt(8.0 * rho), 2.0 / 3.0)))
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return NAME
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         cost = self._calibrated[1]
@@ -208,8 +202,8 @@ class FrankWolfePlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Choose the vertices one after the other."""
         problem, rows = self.problem, self.problem.bound(source)
         kernel = self._kernel(rows)
@@ -219,10 +213,8 @@ class FrankWolfePlan(CalibratedPlan):
             return self.vertices.choose(gradient, self.scale, random, pure=self.pure)
 
         if kernel is None:
-            weights = iterate(np.zeros(problem.shape), self.steps, vertex)
-        else:
-            weights = self._take_steps(kernel, random)
-        return Release(weights, with_randomness(self.guarantee, random))
+            return iterate(np.zeros(problem.shape), self.steps, vertex)
+        return self._take_steps(kernel, random)
 
     def _kernel(self, rows: Rows) -> Steps | None:
         if not rows.sparse or self.fast is None:

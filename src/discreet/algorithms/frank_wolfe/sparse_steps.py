@@ -38,7 +38,7 @@ import scipy.sparse as sp
 
 from discreet.algorithms.frank_wolfe import plain_steps
 from discreet.algorithms.frank_wolfe.compiled_steps import compiled_steps
-from discreet.algorithms.frank_wolfe.plain_steps import Hot, Schedule, Sums, Table
+from discreet.algorithms.frank_wolfe.plain_steps import Hot, Schedule, SparseTable, Sums
 from discreet.bounds import Array
 from discreet.data import Rows, gamma
 from discreet.losses import Loss
@@ -244,10 +244,10 @@ def term_grid(n_rows: int, largest: float) -> float:
     return float(2.0 ** (math.ceil(math.log2(largest * n_rows)) - 50))
 
 
-def _tables(X: sp.csr_array) -> tuple[Table, Table]:
+def _tables(X: sp.csr_array) -> tuple[SparseTable, SparseTable]:
     """Return the rows and the columns of a matrix."""
-    columns = sp.csc_array(X)
-    return Table(X.indptr, X.indices, X.data), Table(columns.indptr, columns.indices, columns.data)
+    C = sp.csc_array(X)
+    return SparseTable(X.indptr, X.indices, X.data), SparseTable(C.indptr, C.indices, C.data)
 
 
 def _loops(compiled: bool) -> tuple[Any, Any]:

@@ -43,12 +43,10 @@ from discreet.noise import Randomness, permutation
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
     instead_of,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.regularizers import combined_prox
 
@@ -230,11 +228,6 @@ class BoltOnPlan(CalibratedPlan):
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.noise.event, "bolt-on")
 
-    @property
-    def expected_excess(self) -> float:
-        """Infinite: no bound is proved for rows in one random order, swept several times."""
-        return math.inf
-
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
         return {
@@ -245,14 +238,13 @@ class BoltOnPlan(CalibratedPlan):
             f"{self.kind} noise scale": self.noise.scale,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Train and release one vector."""
         rows = self.problem.bound(source)
         point = self._train(rows, random)
         released = self.noise.add(point, random)
-        weights = self.problem.constraint.project(released)
-        return Release(weights, with_randomness(self.guarantee, random))
+        return self.problem.constraint.project(released)
 
     def _train(self, rows: Rows, random: Randomness) -> Array:
         problem, batch, modulus = self.problem, self.config.batch, self._modulus

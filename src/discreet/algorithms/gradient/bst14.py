@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Event, FixedSizeGaussian, Guarantee, epsilon_at
+from discreet.bounds import Array
 from discreet.data import Source
 from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import BudgetTooSmall, Incompatible
@@ -28,10 +29,8 @@ from discreet.problem import (
     ASSUMED,
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.sets import L2Ball
 
@@ -77,6 +76,8 @@ class BassilySmithThakurta:
 @dataclass(frozen=True)
 class BassilySmithThakurtaPlan(CalibratedPlan):
     """A calibrated run of the n^2-step algorithm."""
+
+    algorithm: ClassVar[str] = BassilySmithThakurta.name
 
     problem: Problem
     budget: Budget
@@ -124,11 +125,6 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
         return epsilon_at(self.event, self.budget.delta)
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return BassilySmithThakurta.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees: what the exact event costs."""
         return Guarantee(
@@ -166,8 +162,8 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Take the updates and release the last iterate."""
         problem, n = self.problem, self._n
         rows = problem.bound(source)
@@ -181,4 +177,4 @@ class BassilySmithThakurtaPlan(CalibratedPlan):
                 one = sums.batch(integers(n, 1, random), w, problem.terms.lipschitz)
                 step = n * self.noise.cover(one, next(drawn))
                 w = inside.project(w - length / math.sqrt(t) * step)
-        return Release(w, with_randomness(self.guarantee, random))
+        return w

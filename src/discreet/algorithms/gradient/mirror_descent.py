@@ -48,11 +48,9 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.tuned.algorithms import MIRROR_REST
 
@@ -185,6 +183,7 @@ class MirrorDescent:
 class MirrorDescentPlan(CalibratedPlan):
     """A calibrated run of noisy mirror descent."""
 
+    algorithm: ClassVar[str] = MirrorDescent.name
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -264,11 +263,6 @@ class MirrorDescentPlan(CalibratedPlan):
         return FullBatch().event(z, self.steps, neighbours)
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return MirrorDescent.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.event, "mirror-descent", *size_assumed(self.problem))
@@ -314,8 +308,8 @@ class MirrorDescentPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release the mean of the path."""
         problem, clip = self.problem, self.problem.terms.lipschitz
         size = self.step * self.geometry.scale()
@@ -327,5 +321,4 @@ class MirrorDescentPlan(CalibratedPlan):
                 w = self.geometry.point(dual)
                 dual = dual - size * self.noise.cover(sums.full(w, clip), next(drawn))
                 total += self.geometry.point(dual) if self.smooth else w
-        weights = problem.constraint.project(total / self.steps)
-        return Release(weights, with_randomness(self.guarantee, random))
+        return problem.constraint.project(total / self.steps)

@@ -48,10 +48,8 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
-    with_randomness,
+    releasing,
 )
 from discreet.regularizers import combined_prox
 
@@ -366,20 +364,21 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         """The way back to the set, with the penalty."""
         return combined_prox(self.problem.regularizer, self.problem.constraint)
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release an average of the path."""
         # privacy: float32 margins move steps a little, which the proof for the last iterate, unlike
         # that for noisy sums, does not allow.
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
-        return Release(self.fitted(rows, random), with_randomness(self.guarantee, random))
+        return self.fitted(rows, random)
 
     @property
     def _coarse(self) -> bool:
         """Whether noise hides what slopes lose in float32, by public values."""
-        norm = self.problem.row_norm
-        if self.config.hidden_state or not in_range(norm) or self.problem.n_rows is None:
+        norm, config = self.problem.row_norm, self.config
+        if config.hidden_state or config.adaptive_clip or not in_range(norm):
             return False
+        assert self.problem.n_rows is not None
         return self.problem.n_rows * norm * LOST <= self.noise.scale / 16.0
 
     def run_together(self, sources: Sequence[Source], random: Randomness) -> list[Array] | None:
@@ -409,4 +408,4 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
             weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)
-        return np.asarray(self.problem.constraint.project(weights))
+        return self.problem.constraint.project(weights)

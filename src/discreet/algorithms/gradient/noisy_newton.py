@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.accounting import Budget, Event, Gaussian, Guarantee, gaussian_multiplier
-from discreet.bounds import Array, rows_apart
+from discreet.bounds import Array, rows_apart, unit_roundoff
 from discreet.checks import integer, one_of, positive
 from discreet.data import Rows, Source
 from discreet.data.cluster import sums_of
@@ -36,11 +36,9 @@ from discreet.noise import Grid, Randomness, release
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.sets import L2Ball
 
@@ -107,13 +105,21 @@ class NoisyNewton:
             raise Incompatible("noisy-newton needs a smooth loss of one output.")
         if problem.regularizer.value(np.ones(problem.shape)) != 0:
             raise Incompatible("noisy-newton takes no penalty; use noisy-gradient.")
-        return NoisyNewtonPlan(problem, budget, self)
+        plan = NoisyNewtonPlan(problem, budget, self)
+        if self.variant == "double-noise" and not plan.solve_rounding <= plan.floor:
+            # privacy: a solve could fail, or be further off than is paid for, and rows would decide
+            raise Incompatible(
+                f"floor must be at least {plan.solve_rounding:.3g} here: rounding of the Hessian "
+                "may take that much curvature away. Leave floor out, or use variant='hessian'."
+            )
+        return plan
 
 
 @dataclass(frozen=True)
 class NoisyNewtonPlan(CalibratedPlan):
     """A calibrated run of noisy Newton steps."""
 
+    algorithm: ClassVar[str] = NoisyNewton.name
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -169,25 +175,26 @@ class NoisyNewtonPlan(CalibratedPlan):
         noise = longest * self._curvature * self._multiplier * math.sqrt(p)
         return math.sqrt(4 * noise / guess)
 
+    @cached_property
+    def solve_rounding(self) -> float:
+        """How far the matrices that neighbours' solves invert may be from exact ones, together."""
+        n, p = self.problem.n_rows, self.problem.dimension
+        assert n is not None
+        size = p * n * self._curvature
+        # privacy: the whole of both sums, not only what differs between them, and both solves.
+        return rounding(self.problem, n_rows=n, shifting=True) + 64 * p * unit_roundoff() * (
+            size + self.floor
+        )
+
     @property
     def event(self) -> Event:
         """What all releases cost together."""
         return Gaussian(self._multiplier / math.sqrt(2 * self.config.steps))
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return NoisyNewton.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.event, "noisy-newton", *size_assumed(self.problem))
-
-    @property
-    def expected_excess(self) -> float:
-        """No bound is known."""
-        return math.inf
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
@@ -200,10 +207,10 @@ class NoisyNewtonPlan(CalibratedPlan):
             "noise scale of a Hessian": self.matrix_noise.scale,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Take the steps and release the last iterate."""
-        problem, rows = self.problem, self.problem.bound(source, afar=True)
+        problem, rows = self.problem, self.problem.bound(source, remote=True)
         bounded = math.isfinite(problem.constraint.radius(problem.dimension))
         guess = norm_guess_of(problem, self.config.norm_guess)
         inside = problem.constraint if bounded else L2Ball(radius=guess)
@@ -214,7 +221,7 @@ class NoisyNewtonPlan(CalibratedPlan):
                 total = sums.full(w, problem.terms.lipschitz)
                 gradient = self.noise.add(total, random)
                 w = inside.project(w - step(rows, w, gradient, random))
-        return Release(w, with_randomness(self.guarantee, random))
+        return w
 
     def _by_hessian(self, rows: Rows, w: Array, gradient: Array, random: Randomness) -> Array:
         hessian = rows.hessian(self.problem.loss, w, shifting=self._shifting)
@@ -227,12 +234,9 @@ class NoisyNewtonPlan(CalibratedPlan):
         point = cho_solve(cho_factor(hessian), gradient)
         norm = float(np.linalg.norm(gradient)) * (1 + 2.0**-40)
         sensitivity = solve_sensitivity(norm, self._curvature, self.floor)
-        # privacy: the solve amplifies rounding of the Hessian and its own by at most 1/floor^2.
-        assert self.problem.n_rows is not None
-        size = float(len(w)) * self.problem.n_rows * self._curvature
-        backward = rounding(self.problem, n_rows=self.problem.n_rows)
-        backward += 64 * len(w) * 2.0**-53 * (size + self.floor)
-        sensitivity += 2 * norm * backward / self.floor**2
+        # privacy: an error of r/2 in a matrix moves its solution by |g| r / (2 floor (floor - r/2))
+        # at most, and r is at most the floor.
+        sensitivity += 2 * norm * self.solve_rounding / self.floor**2
         reach = max(norm / self.floor, 20 * self._multiplier * sensitivity)
         grid = Grid.choose(sensitivity=sensitivity, dim=len(w), norm="l2", reach=reach)
         sigma = self._multiplier * grid.surcharged(sensitivity, len(w))

@@ -17,7 +17,7 @@ from discreet.accounting import Budget, gaussian_multiplier
 from discreet.algorithms.gradient.adaptive_clip import AdaptiveClip
 from discreet.algorithms.gradient.heavy_ball import HeavyBall
 from discreet.algorithms.gradient.step_rules import RULES as PLAIN
-from discreet.algorithms.gradient.step_rules import Facts, Rule, affordable
+from discreet.algorithms.gradient.step_rules import Facts, StepRule, affordable
 from discreet.algorithms.gradient.typical_steps import Typical
 from discreet.bounds import Array
 from discreet.checks import integer, nonnegative, positive
@@ -28,7 +28,7 @@ from discreet.problem import Problem, norm_guess_of
 if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradient
 
-RULES: dict[str, Rule] = {HeavyBall.name: HeavyBall(), Typical.name: Typical()} | PLAIN
+RULES: dict[str, StepRule] = {HeavyBall.name: HeavyBall(), Typical.name: Typical()} | PLAIN
 """The step rules by name, with and without momentum."""
 
 
@@ -114,7 +114,7 @@ class GradientSetting:
         return self.problem.constraint.project(np.zeros(self.problem.shape))
 
     @cached_property
-    def rule(self) -> Rule:
+    def rule(self) -> StepRule:
         """The step rule."""
         facts = self.usual_facts
         if self.config.hidden_state:
@@ -148,7 +148,7 @@ class GradientSetting:
         """Whether the set is no larger than the guess."""
         return self.problem.constraint.radius(self.problem.dimension) <= self.norm_guess
 
-    def _refusal(self, rule: Rule, facts: Facts) -> str | None:
+    def _refusal(self, rule: StepRule, facts: Facts) -> str | None:
         if rule.ridge_in_gradient and not self.problem.regularizer.kernel.smooth:
             return "it takes the penalty by its gradient, which has corners"
         return rule.refusal(facts)
@@ -201,7 +201,7 @@ class GradientSetting:
             target=self.problem.loss.target,
         )
 
-    def _steps_of(self, rule: Rule, facts: Facts) -> int:
+    def _steps_of(self, rule: StepRule, facts: Facts) -> int:
         if self.config.steps is not None:
             return integer("steps", self.config.steps)
         size = facts.n_rows * self.problem.dimension * self.sampler.rate

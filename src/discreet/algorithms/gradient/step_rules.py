@@ -128,7 +128,7 @@ class Facts:
         return (self.n_rows * self.lipschitz) ** 2 + self.felt(steps)
 
 
-class Rule(ABC):
+class StepRule(ABC):
     """How steps are taken."""
 
     name: ClassVar[str]
@@ -169,7 +169,7 @@ def _matching(facts: Facts, unit: float) -> float:
     return float(ratio ** (2 / facts.growth))
 
 
-class Lipschitz(Rule):
+class Lipschitz(StepRule):
     """For any convex loss of bounded slope."""
 
     name = "lipschitz"
@@ -185,7 +185,7 @@ class Lipschitz(Rule):
         return facts.distance / math.sqrt(facts.square(steps, ridge=False) * steps)
 
 
-class Smooth(Rule):
+class Smooth(StepRule):
     """For losses with a Lipschitz gradient.
 
     The plain mean, which the bound is proved for, keeps more of the way from the start.
@@ -249,7 +249,7 @@ class Accelerated(Smooth):
         return drift + first * facts.felt(steps) * (2 * steps + 1) / rest
 
 
-class StronglyConvex(Rule):
+class StronglyConvex(StepRule):
     """For objectives with a ridge term; late iterates count more."""
 
     name = "strongly-convex"
@@ -272,7 +272,7 @@ class StronglyConvex(Rule):
         return "there is no ridge term; give a strength or a Ridge regularizer"
 
 
-class Adaptive(Rule):
+class Adaptive(StepRule):
     """Steps shrink with the noisy gradients seen: for a Lipschitz constant that is far off."""
 
     name = "adaptive"
@@ -292,7 +292,7 @@ class Adaptive(Rule):
         return facts.reach / math.sqrt(2 * seen) if seen > 0 else 0.0
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, StepRule] = {
     rule.name: rule
     for rule in (
         Accelerated(),

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.algorithms.gradient.step_rules import Facts, Lipschitz, Rule
+from discreet.algorithms.gradient.step_rules import Facts, Lipschitz, StepRule
 from discreet.tuned.algorithms import (
     CORNER_FEATURES,
     CORNER_FEWEST,
@@ -42,7 +42,7 @@ from discreet.tuned.algorithms import (
 )
 
 
-class Typical(Rule):
+class Typical(StepRule):
     """For any convex loss of bounded slope, corners included.
 
     >>> facts = Facts(n_rows=30_000, dimension=100, lipschitz=1.0, smoothness=math.inf,

@@ -60,14 +60,12 @@ from discreet.problem import (
     NOMINAL_ROWS,
     CalibratedPlan,
     Problem,
-    Release,
     check_solvable,
-    checked,
     guarantee_for,
     norm_guess_of,
+    releasing,
     rows_against_noise,
     solver_error,
-    with_randomness,
 )
 from discreet.solvers.minimize import minimise
 from discreet.solvers.newton import DENSE
@@ -274,6 +272,7 @@ def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
 class ObjectivePerturbationPlan(CalibratedPlan):
     """A calibrated run of objective perturbation."""
 
+    algorithm: ClassVar[str] = ObjectivePerturbation.name
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -343,11 +342,6 @@ class ObjectivePerturbationPlan(CalibratedPlan):
         return math.sqrt(self.noise.mean_square) <= 0.1 * self.spread
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return ObjectivePerturbation.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         gaussian = self.budget.delta > 0
@@ -406,15 +400,13 @@ class ObjectivePerturbationPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Draw the tilt, solve, certify, and release."""
         if self.correction is None:
-            weights = self.weights(self.problem.bound(source, reread=True), random)
-        else:
-            rows = self.problem.bound(source, afar=True)
-            weights = self.correction.fitted(rows, self.weights(rows, random), random)
-        return Release(weights, with_randomness(self.guarantee, random))
+            return self.weights(self.problem.bound(source, reread=True), random)
+        rows = self.problem.bound(source, remote=True)
+        return self.correction.fitted(rows, self.weights(rows, random), random)
 
     def weights(self, rows: Rows, random: Randomness, centre: Array | None = None) -> Array:
         """Return the weights of one run on bounded rows.

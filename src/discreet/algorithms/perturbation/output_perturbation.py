@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.accounting import Budget, Guarantee, gaussian_multiplier, output_sensitivity
+from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import MissingBound
@@ -38,13 +39,11 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
     check_solvable,
-    checked,
     guarantee_for,
     norm_guess_of,
     planned_tolerance,
-    with_randomness,
+    releasing,
 )
 from discreet.solvers.minimize import minimise
 
@@ -124,6 +123,7 @@ class OutputPerturbation:
 class OutputPerturbationPlan(CalibratedPlan):
     """A calibrated run of output perturbation."""
 
+    algorithm: ClassVar[str] = OutputPerturbation.name
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -155,11 +155,6 @@ class OutputPerturbationPlan(CalibratedPlan):
         )
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return OutputPerturbation.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         return guarantee_for(self, self.noise.event, "output-perturbation")
@@ -184,8 +179,8 @@ class OutputPerturbationPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Solve, certify, and release with noise."""
         problem = self.problem
         point = minimise(
@@ -198,5 +193,4 @@ class OutputPerturbationPlan(CalibratedPlan):
             constraint=problem.constraint,
             tolerance=self.tolerance,
         )
-        weights = problem.constraint.project(self.noise.add(point, random))
-        return Release(weights, with_randomness(self.guarantee, random))
+        return problem.constraint.project(self.noise.add(point, random))

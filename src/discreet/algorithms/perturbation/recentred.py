@@ -45,7 +45,7 @@ from discreet.algorithms.perturbation.objective_perturbation import (
     ObjectivePerturbationPlan,
     least_output,
 )
-from discreet.bounds import Neighbours
+from discreet.bounds import Array, Neighbours
 from discreet.checks import integer, nonnegative
 from discreet.data import Source
 from discreet.errors import BudgetTooSmall, Incompatible
@@ -55,12 +55,10 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
     check_solvable,
-    checked,
     guarantee_for,
     norm_guess_of,
-    with_randomness,
+    releasing,
 )
 from discreet.tuned.algorithms import (
     FIRST_RIDGE,
@@ -203,6 +201,8 @@ class RecentredPlan(CalibratedPlan):
     ``line_search`` is how the length of the second weights is fitted, if it is.
     """
 
+    algorithm: ClassVar[str] = RecentredPerturbation.name
+
     problem: Problem
     budget: Budget
     first: ObjectivePerturbationPlan
@@ -226,22 +226,12 @@ class RecentredPlan(CalibratedPlan):
         return Composed((self.first.event, self.second.event, *search))
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return RecentredPerturbation.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         rule = MODES[self.second.mode].proof(self.problem.terms)
         theorem = theorems("objective-perturbation/two-runs", rule, APPROXIMATE)
         assumed = () if self.line_search is None else size_assumed(self.problem)
         return guarantee_for(self, self.event, theorem, *assumed)
-
-    @property
-    def expected_excess(self) -> float:
-        """Infinite: nothing is known that compares with the bound of one run."""
-        return math.inf
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan."""
@@ -258,13 +248,13 @@ class RecentredPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Run once for the centre and once about it, and release the second weights, at length."""
         rows = self.problem.bound(source, reread=True)
         centre = self.first.weights(rows, random)
         weights = self.second.weights(rows, random, centre)
-        if self.line_search is not None:
-            fitted = self.line_search.fitted(rows, weights, random)
-            weights = self.problem.constraint.project(fitted)
-        return Release(weights, with_randomness(self.guarantee, random))
+        if self.line_search is None:
+            return weights
+        fitted = self.line_search.fitted(rows, weights, random)
+        return self.problem.constraint.project(fitted)

@@ -140,6 +140,7 @@ class SufficientStatistics:
 class SufficientStatisticsPlan(CalibratedPlan):
     """A calibrated run of noisy second moments."""
 
+    algorithm: ClassVar[str] = SufficientStatistics.name
     per_group: ClassVar[bool] = True
 
     problem: Problem
@@ -189,11 +190,6 @@ class SufficientStatisticsPlan(CalibratedPlan):
         law = Laplace(scale=scale, grid=grid)
         event = Pure(self.budget.epsilon)
         return ReleaseNoise("laplace", law, event, scale, 2 * self._size * scale**2)
-
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return SufficientStatistics.name
 
     @property
     def guarantee(self) -> Guarantee:

@@ -47,10 +47,8 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
-    with_randomness,
+    releasing,
 )
 
 if TYPE_CHECKING:
@@ -260,8 +258,8 @@ class ExponentialSamplingPlan(CalibratedPlan):
             return 8.0 * self.config.steps
         return 20.0 if self.sampler == "gaussian-envelope" else tangent_passes(p)
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Draw one point and release it."""
         rows = self.problem.bound(source)
         target = density(
@@ -273,8 +271,7 @@ class ExponentialSamplingPlan(CalibratedPlan):
             radius=self.radius,
         )
         point = self._drawn(target, rows, random)
-        weights = self.problem.constraint.project(self.region.lift(point))
-        return Release(weights, with_randomness(self.guarantee, random))
+        return self.problem.constraint.project(self.region.lift(point))
 
     def _drawn(self, target: Target, rows: Rows, random: Randomness) -> Array:
         config = self.config

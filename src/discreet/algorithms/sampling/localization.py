@@ -29,7 +29,7 @@ from discreet.algorithms.sampling.exponential_sampling import PRACTICAL
 from discreet.algorithms.sampling.laws import GaussianEnvelope, Region, check_slack, tangent_passes
 from discreet.algorithms.sampling.quadratic_floor import is_curved, quadratic_floor
 from discreet.algorithms.sampling.sensitivity import lipschitz_on_ball, public_size, score_error
-from discreet.bounds import rows_apart
+from discreet.bounds import Array, rows_apart
 from discreet.checks import positive
 from discreet.data import Source
 from discreet.errors import Incompatible, MissingBound
@@ -38,13 +38,11 @@ from discreet.noise import Randomness
 from discreet.problem import (
     CalibratedPlan,
     Problem,
-    Release,
     check_solvable,
-    checked,
     guarantee_for,
     norm_guess_of,
     planned_tolerance,
-    with_randomness,
+    releasing,
 )
 from discreet.solvers.minimize import minimise
 
@@ -125,6 +123,8 @@ class Localization:
 @dataclass(frozen=True)
 class LocalizationPlan(CalibratedPlan):
     """A calibrated run of localization."""
+
+    algorithm: ClassVar[str] = Localization.name
 
     problem: Problem
     budget: Budget
@@ -212,11 +212,6 @@ class LocalizationPlan(CalibratedPlan):
         check_slack(rounding_slack(self.problem, **self._law(0.0, 0.0)))
 
     @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return Localization.name
-
-    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         event = Composed((Pure(self.halves[0]), BoundedRange(self.halves[1])))
@@ -251,8 +246,8 @@ class LocalizationPlan(CalibratedPlan):
             "expected excess (sum) <=": self.expected_excess,
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Solve, certify, release a centre, and draw near it."""
         problem = self.problem
         rows = problem.bound(source)
@@ -272,4 +267,4 @@ class LocalizationPlan(CalibratedPlan):
         target = density(problem, rows, region, **constants)
         floor = quadratic_floor(problem, rows, target, **constants)
         drawn = region.lift(GaussianEnvelope(target, floor).draw(random))
-        return Release(problem.constraint.project(drawn), with_randomness(self.guarantee, random))
+        return problem.constraint.project(drawn)

@@ -168,6 +168,8 @@ def _met(problem: Problem) -> float:
 class FTRLPlan(CalibratedPlan):
     """A calibrated stream."""
 
+    algorithm: ClassVar[str] = FTRL.name
+
     problem: Problem
     budget: Budget
     config: FTRL
@@ -279,11 +281,6 @@ class FTRLPlan(CalibratedPlan):
             tail = math.sqrt(2.0 * math.log(steps / between("failure", failure, 0, 1)))
             work = self._work(math.sqrt(self.problem.dimension) + tail)
         return work / self.strength + self.strength * self.norm_guess**2 / 2.0
-
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return FTRL.name
 
     @property
     def guarantee(self) -> Guarantee:

@@ -25,6 +25,7 @@ from discreet.algorithms.support.restriction import Columns, restricted
 from discreet.algorithms.support.scored import Exponential, Forward
 from discreet.algorithms.support.setting import Selector, Setting
 from discreet.algorithms.support.votes import Stability, Votes
+from discreet.bounds import Array
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
@@ -35,10 +36,8 @@ from discreet.problem import (
     CalibratedPlan,
     Plan,
     Problem,
-    Release,
-    checked,
     guarantee_for,
-    with_randomness,
+    releasing,
 )
 from discreet.tuned.algorithms import SUPPORT_SIZE
 
@@ -187,6 +186,7 @@ def _usual_noise(budget: Budget) -> str:
 class SupportSelectionPlan(CalibratedPlan):
     """A calibrated choice of a support and a fit on it."""
 
+    algorithm: ClassVar[str] = SupportSelection.name
     per_group: ClassVar[bool] = True
     clips_groups: ClassVar[bool] = True
 
@@ -212,11 +212,6 @@ class SupportSelectionPlan(CalibratedPlan):
         problem = restricted(self.problem, support)
         same = problem == self.fit.problem
         return self.fit if same else self.fitting.plan(problem, self.rest)
-
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return SupportSelection.name
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -249,8 +244,8 @@ class SupportSelectionPlan(CalibratedPlan):
             **{f"fit: {k}": v for k, v in self.fit.facts().items()},
         }
 
-    @checked
-    def run(self, source: Source, random: Randomness) -> Release:
+    @releasing
+    def run(self, source: Source, random: Randomness) -> Array:
         """Choose a support, then fit on it."""
         support = self.selector.select(self.problem.bound(source), random)
         weights = np.zeros(self.problem.shape)
@@ -259,7 +254,7 @@ class SupportSelectionPlan(CalibratedPlan):
             fitted = self._fit(support).run(Columns(source, support), random).weights
             weights[support] = fitted[: len(support)]
             weights[self.problem.n_features :] = fitted[len(support) :]
-        return Release(weights, with_randomness(self.guarantee, random))
+        return weights
 
 
 def recovery_probability(

@@ -7,28 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DiscreetError, InvalidData
+from discreet.data.storage import arrow_library
+from discreet.errors import InvalidData
 
 _ROWS = 65_536
 """Rows in a batch."""
 
 
-def pyarrow() -> Any:
-    """Return the library, or say how to get it."""
-    try:
-        import pyarrow
-        import pyarrow.ipc
-        import pyarrow.parquet
-    except ImportError:
-        raise DiscreetError(
-            "Parquet and Arrow files need pyarrow. Install it with: pip install 'pyarrow>=17'"
-        ) from None
-    return pyarrow
-
-
 @contextmanager
 def _file(file: Any, path: Path, *, parquet: bool) -> Iterator[Any]:
-    arrow = pyarrow()
+    arrow = arrow_library()
     if not file.seekable():
         raise InvalidData(f"{path}: Parquet and Arrow are read from files, not from a stream.")
     try:

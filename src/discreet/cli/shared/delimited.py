@@ -107,12 +107,12 @@ def delimited_tables(
         raise InvalidData(f"{path} is compressed, and damaged. Compress it again.") from None
 
 
-def delimited_names(raw: Any, path: Path, form: Format) -> list[str]:
+def delimited_names(raw: Any, form: Format) -> list[str]:
     """Return the names in the first line of a text file; no other line is read.
 
     Parameters
     ----------
-    raw, path, form
+    raw, form
         As for :func:`delimited_tables`.
     """
     with _text(raw, form) as file:

@@ -14,23 +14,43 @@ from typing import Any
 
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.files.plain_text import printable
-from discreet.files.writing import special
+from discreet.files.writing import special, write_text
 from discreet.schema import Schema
 
 
-def say(message: str) -> None:
+def print_progress(message: str) -> None:
     """Print one line of progress on stderr."""
     with suppress(BrokenPipeError):  # no model is given up because nobody watches
         print(printable(message), file=sys.stderr, flush=True)
 
 
-def tell(text: str, end: str = "\n") -> None:
+def print_result(text: str, end: str = "\n") -> None:
     """Print a result on stdout, as far as it is read: files are written and count without it."""
     try:
         print(printable(text, keep="\n"), end=end, flush=True)
     except BrokenPipeError:
         # The reader left, as head does. What is still held back would fail again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write_or_print(path: Path | None, text: str, what: str) -> None:
+    """Write a text to a file and say so, or print it if no file is named."""
+    if path is None:
+        print_result(text, end="")
+    else:
+        write_text(path, text)
+        print_progress(what.format(path))
+
+
+def make_folder(path: Path, example: str) -> None:
+    """Make a folder if it is not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InvalidParameter(
+            f"{path} cannot be made a folder: a file is in its place. Pass another folder, e.g. "
+            f"--out {example}."
+        ) from None
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:

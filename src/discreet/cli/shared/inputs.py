@@ -37,10 +37,10 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--decimal", choices=(".", ","), default=".", help="decimal mark (default: a point)"
     )
-    parser.add_argument("--encoding", help="of text files, e.g. latin-1 (default: UTF-8)")
-    parser.add_argument("--header", help="names of the columns, if the files have no first line")
+    parser.add_argument("--encoding", help="encoding of text files, e.g. latin-1 (default: UTF-8)")
+    parser.add_argument("--header", help="names of the columns, if the first line has none")
     parser.add_argument(
-        "--skip", type=int, default=0, help="lines before the first one that counts (default: 0)"
+        "--skip", type=int, default=0, help="lines to leave out at the start (default: 0)"
     )
 
 
@@ -152,7 +152,7 @@ class Inputs:
 
                 return arrow_types(file, path, parquet=start[:4] == _PARQUET)
             with _unpacked(file, path, start) as raw:
-                return dict.fromkeys(delimited_names(raw, path, self.format), "")
+                return dict.fromkeys(delimited_names(raw, self.format), "")
 
 
 def whole_text(path: Path) -> str:

@@ -139,8 +139,8 @@ def _setting(text: str, known: list[str]) -> tuple[str, Any]:
 def read_value(text: str) -> Any:
     """Return a value as it is written behind ``--set name=``: a number, true, none, text, a part.
 
-    >>> read_value("3"), read_value("true"), read_value("none"), read_value("votes")
-    (3, True, None, 'votes')
+    >>> read_value("3"), read_value(".2"), read_value("true"), read_value("none")
+    (3, 0.2, True, None)
     >>> read_value("L2Ball(radius=3)")
     L2Ball(radius=3.0)
     """
@@ -152,7 +152,8 @@ def read_value(text: str) -> Any:
     try:
         return json.loads(text.lower() if text.lower() in ("true", "false") else text)
     except ValueError:
-        return text
+        # JSON has no .5 and no +1.
+        return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text) else text
 
 
 def _part(name: str, arguments: str) -> Any:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from discreet.checks import suggestion
+from discreet.cli.shared.files import print_progress
 from discreet.errors import InvalidParameter
 from discreet.files.plain_text import printable
 
@@ -49,15 +51,17 @@ def add_inference(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inference",
         choices=("table", "population", "robust"),
-        help="intervals of the coefficients, counting noise (table), sampling too (population), or "
-        "both for labels of any law (robust)",
+        help="give intervals of the coefficients, which count noise (table), sampling too "
+        "(population), or both whatever the law of the labels (robust)",
     )
 
 
 def add_group(parser: argparse.ArgumentParser) -> None:
     """Add ``--group`` and ``--rows-per-group``."""
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is; protects people"
+        "--group",
+        metavar="COLUMN",
+        help="column that says whose row it is; protects people instead of rows",
     )
     parser.add_argument(
         "--rows-per-group", type=int, metavar="K", help="most rows that one person counts for"
@@ -87,6 +91,16 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
         type=seed,
         help="whole number, 0 or more; for tests only: the result is NOT private",
     )
+
+
+def add_quiet(parser: Any) -> None:
+    """Add ``--quiet`` to a parser or a group of options."""
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def progress_of(args: argparse.Namespace) -> Callable[[str], None]:
+    """Return what takes lines of progress: nothing comes of them if ``--quiet`` was given."""
+    return (lambda message: None) if args.quiet else print_progress
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -23,7 +23,7 @@ from discreet.data.storage.spill import (
     memory_limit,
 )
 from discreet.data.storage.stacked import Stacked
-from discreet.data.storage.tables import Tables, tables_of, unread
+from discreet.data.storage.tables import Tables, arrow_library, tables_of, unread
 
 __all__ = [
     "LARGE",
@@ -43,6 +43,7 @@ __all__ = [
     "Stacked",
     "Storage",
     "Tables",
+    "arrow_library",
     "group_codes",
     "in_range",
     "limit_given",

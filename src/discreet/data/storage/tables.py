@@ -77,8 +77,8 @@ def tables_of(X: Any, y: Any = None) -> Tables | None:
     ----------
     X
         A path of a Parquet or Arrow file or of a folder of them, a list of such paths, a
-        data set of pyarrow, a function that opens an Arrow stream anew, or a frame or an
-        array of Dask.
+        data set of pyarrow, a function that opens an Arrow stream of the same rows in the same
+        order anew, or a frame or an array of Dask.
     y
         Labels beside a collection of Dask, as another one.
 
@@ -109,9 +109,12 @@ def tables_of(X: Any, y: Any = None) -> Tables | None:
     return None
 
 
-def _arrow() -> Any:
+def arrow_library() -> Any:
+    """Return pyarrow, or say how to get it."""
     try:
         import pyarrow.dataset
+        import pyarrow.ipc
+        import pyarrow.parquet
 
         return pyarrow
     except ImportError:
@@ -121,7 +124,7 @@ def _arrow() -> Any:
 
 
 def _opened(paths: list[Path]) -> Any:
-    arrow = _arrow()
+    arrow = arrow_library()
     for path in paths:
         if not path.exists():
             raise InvalidData(f"{path} does not exist.")

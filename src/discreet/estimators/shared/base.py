@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
 from discreet.bounds import Array, Bounds, Neighbours, typical_norm
-from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count, weight_count
+from discreet.checks import LEAST_SIZE, MOST_SIZE, moderate, row_count
 from discreet.data import Source
 from discreet.data.missing import missing_labels, neutral
 from discreet.errors import InvalidData, InvalidParameter, TooFewRows, WeakBudget
@@ -63,6 +63,15 @@ def warn_of_classes(owner: str, taken: str) -> None:
         f"{owner}: bounds does not declare classes, so {taken}. Pass bounds=Bounds(classes=...).",
         UndeclaredBounds,
     )
+
+
+def numbered(bounds: Bounds, count: int) -> Bounds:
+    """Return bounds whose labels are the numbers of so many classes.
+
+    >>> numbered(Bounds(classes=("no", "yes")), 2).classes
+    (0, 1)
+    """
+    return replace(bounds, classes=tuple(range(count)))
 
 
 def assuming(problem: Problem, *assumptions: str) -> Problem:
@@ -121,14 +130,11 @@ class PrivateEstimator(Fitted, Grouped):
         """
         if learns(self):
             return LearnedFirst.plan(self, n_features, n_rows)
-        return self._planned(*self._posed(n_features, n_rows))
+        return self._planned(*self._public_problem(n_features, n_rows))
 
-    def _posed(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:
+    def _public_problem(self, n_features: int | None, n_rows: int | None) -> tuple[Problem, int]:
         """Return what is to be solved by public facts, and in how many fits."""
-        schema = self._declared_schema()
-        if n_features is None and schema is not None:
-            n_features = len(schema.names(self.target))
-        n_features = weight_count("n_features", n_features)
+        n_features = self._feature_count(n_features)
         bounds, fits = self._declared_bounds(n_features), 1
         assumptions: tuple[str, ...] = ()
         if self._labels == "classes":
@@ -136,7 +142,7 @@ class PrivateEstimator(Fitted, Grouped):
                 warn_of_classes(type(self).__name__, "two are planned for; a fit takes those seen")
                 assumptions = (LABELS_PUBLIC,)
             count, fits = self._fits(2 if bounds.classes is None else len(bounds.classes))
-            bounds = replace(bounds, classes=tuple(range(count)))
+            bounds = numbered(bounds, count)
         problem = self._declaring(n_rows)._problem(bounds, n_features, n_rows)
         return assuming(problem, *assumptions), fits
 
@@ -229,14 +235,6 @@ class PrivateEstimator(Fitted, Grouped):
         warn_of_budget(type(self).__name__, self._budget(), size)
         return size
 
-    def _note(self, plan: Plan) -> None:
-        """Keep what was run, so that it can be asked for again by name."""
-        self.algorithm_ = plan.algorithm
-        # privacy: parameters of a plan, which exists before a row is read.
-        self.settings_ = dict(getattr(plan, "settings", {}))
-        # privacy: public by the relation, or declared: a secret number is not in a problem.
-        self.n_rows_ = plan.problem.n_rows
-
     def _problem(self, bounds: Bounds, n_features: int, n_rows: int | None) -> Problem:
         raise NotImplementedError
 
@@ -245,11 +243,23 @@ class PrivateEstimator(Fitted, Grouped):
 
     # The rows.
 
+    def _released(self, problem: Problem, source: Source, fits: int = 1) -> Array:
+        """Plan and run; keep what was run, to ask for it again by name, and return the weights."""
+        plan = self._planned(problem, fits)
+        release = self._run(plan, source)
+        self.algorithm_ = plan.algorithm
+        # privacy: parameters of a plan, which exists before a row is read.
+        self.settings_ = dict(getattr(plan, "settings", {}))
+        # privacy: public by the relation, or declared: a secret number is not in a problem.
+        self.n_rows_ = plan.problem.n_rows
+        self.guarantee_ = release.guarantee
+        return release.weights
+
     def _run(self, plan: Plan, source: Source) -> Release:
         """Run a plan, charged to the ledger if there is one."""
         random = as_randomness(self.random_state)
-        claim, algorithm = with_randomness(plan.guarantee, random), plan.facts()["algorithm"]
-        with charged(self, self.ledger, claim, algorithm):
+        claim = with_randomness(plan.guarantee, random)
+        with charged(self, self.ledger, claim, plan.algorithm):
             return plan.run(source, random)
 
     def _validated(self, X: Any, y: Any = None, *, reset: bool = True) -> tuple[Any, Any]:

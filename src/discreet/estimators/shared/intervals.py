@@ -46,7 +46,7 @@ class WithIntervals(LinearModel):
     inference: str | None = None
     inference_share: float = 0.2
 
-    _plain: ClassVar[tuple[str, ...]] = (*Portable._plain, "inference_")
+    _saved: ClassVar[tuple[str, ...]] = (*Portable._saved, "inference_")
 
     def _planned(self, problem: Problem, fits: int = 1) -> Plan:
         if self.inference is not None and problem.loss.outputs * fits > 1:

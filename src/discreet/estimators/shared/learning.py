@@ -8,8 +8,9 @@ fixed shares (``docs/proofs/composition/fixed.md``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -25,13 +26,10 @@ from discreet.estimators.shared.claims import ALWAYS_ASSUMED, LABELS_PUBLIC
 from discreet.estimators.shared.reading import read_rows
 from discreet.mechanisms.learned_columns import LearnedColumns, UnknownRange
 from discreet.noise import Randomness, as_randomness
-from discreet.problem import with_randomness
+from discreet.problem import Plan, Printed, with_randomness
 from discreet.schema import Categories, Encoded, Range, Schema
 from discreet.schema.column import PRIVATE, RULES, text
 from discreet.schema.frames import cells_of, read_columns
-
-if TYPE_CHECKING:
-    from discreet.problem import Plan
 
 _FEATURE = "feature {}"
 _GROUPS = (
@@ -114,7 +112,7 @@ def stand_in(estimator: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class LearnedFirst:
+class LearnedFirst(Printed):
     """The plan of a fit that learns ranges and categories first.
 
     Parameters
@@ -153,23 +151,25 @@ class LearnedFirst:
 
     def facts(self) -> dict[str, Any]:
         """Public numbers of the plan of the fit, and of what is learned first."""
+        return self._with_columns({} if self.fit is None else self.fit.facts())
+
+    def _with_columns(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         learned = self.columns
-        told = {} if self.fit is None else self.fit.facts()
-        told["learned first"] = (
+        said = (
             f"{len(learned.ranges)} ranges and {len(learned.categories)} lists of categories, each "
             f"end or list with epsilon {learned.each:.4g}"
         )
-        return told
+        return {**facts, "learned first": said}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in self.__dataclass_fields__:
             raise AttributeError(name)
         return getattr(self.fit, name)
 
-    def __str__(self) -> str:
-        said = "" if self.fit is None else str(self.fit).split("\n\n")[0] + "\n"
-        extra = f"learned first  {self.facts()['learned first']}"
-        return "\n".join([said + extra, "", str(self.guarantee)])
+    def shown(self) -> dict[str, Any]:
+        """Return the public numbers that are printed."""
+        found: Any = self.fit
+        return self._with_columns({} if found is None else getattr(found, "shown", found.facts)())
 
     def run(self, source: Any, random: Any) -> Any:
         """Refuse: the columns are learned from a table, by the estimator."""

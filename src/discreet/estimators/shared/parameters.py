@@ -111,6 +111,19 @@ INTERCEPT = """
         Whether to append a constant feature, and its size as a fraction of the
         typical norm of rows. The intercept is penalised like every weight."""
 
+# Papers that docstrings of several estimators name.
+
+CHAUDHURI = """
+    Chaudhuri, Monteleoni, Sarwate, *Differentially private empirical risk minimization*, 2011."""
+
+REDBERG = """
+    Redberg, Koskela, Wang, *Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners*, 2023."""
+
+BASSILY = """
+    Bassily, Smith, Thakurta, *Private empirical risk minimization: efficient algorithms and
+    tight error bounds*, 2014."""
+
 FITTED = """
 
     Attributes

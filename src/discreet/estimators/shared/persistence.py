@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from functools import wraps
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.accounting import Budget, Guarantee
@@ -30,9 +28,8 @@ from discreet.algorithms import ALGORITHMS
 from discreet.bounds import Bounds
 from discreet.checks import row_count, weight_count
 from discreet.errors import InvalidData, InvalidParameter
-from discreet.estimators.shared.charging import warn_of_steps
 from discreet.estimators.shared.claims import ALWAYS_ASSUMED, check_claim
-from discreet.estimators.shared.parameters import Configured
+from discreet.estimators.shared.fitting import Seedless
 from discreet.files.checksums import checksum_holds, parse, with_checksum
 from discreet.files.writing import write_text
 from discreet.inference import INTERVALS
@@ -64,72 +61,15 @@ class UnknownPart(InvalidData):
     """A file names a part that nothing installed provides."""
 
 
-MODELS: dict[str, type[Portable]] = {}
+LOADABLE: dict[str, type[Portable]] = {}
 """Every estimator that can be loaded from a file, by class name."""
-
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
-
-
-def all_or_nothing(fit: Fit) -> Fit:
-    """Let a fit that is refused leave nothing behind, not even the classes it has read.
-
-    Nor does one tell by a warning of numpy what its rows are like.
-    """
-
-    @wraps(fit)
-    def fitted(self: Seedless, *args: Any, **kwargs: Any) -> Any:
-        try:
-            # No argument of a fit: scikit-learn would take it to say that weights are used.
-            if kwargs.pop("sample_weight", None) is not None:
-                raise InvalidParameter(
-                    f"{type(self).__name__} takes no sample_weight: every row counts once, and "
-                    "noise is scaled to that. Leave it out."
-                )
-            warn_of_steps(self)
-            # privacy: whether some sum overflows or underflows is a fact about the rows.
-            with np.errstate(all="ignore"):
-                return self._run_fit(fit, *args, **kwargs)
-        except MemoryError:
-            self._forget()
-            # privacy: numpy tells the shape it wanted: rows, which may be secret, or values.
-            raise MemoryError("There is no memory for another copy of the rows.") from None
-        except BaseException:
-            self._forget()
-            raise
-
-    return cast(Fit, fitted)
-
-
-class Seedless(Configured, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """An estimator that forgets its seed when it is pickled after a fit."""
-
-    def _forget(self) -> None:
-        """Drop what an earlier fit left, so that a refused fit leaves no mixture of two models."""
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)
-
-    def _run_fit(self, fit: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run a fit; others may do something before it."""
-        return fit(self, *args, **kwargs)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        # A fit ends with its guarantee; shapes and classes are noted earlier.
-        return "guarantee_" in vars(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "guarantee_" in state:
-            # privacy: seed and released model together would give the noise away
-            state["random_state"] = None
-        return state
 
 
 class Portable(Seedless):
     """An estimator that can be saved and loaded."""
 
     _arrays: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "classes_", "feature_names_in_")
-    _plain: ClassVar[tuple[str, ...]] = (
+    _saved: ClassVar[tuple[str, ...]] = (
         "n_features_in_",
         "n_rows_",
         "algorithm_",
@@ -142,7 +82,7 @@ class Portable(Seedless):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        MODELS[cls.__name__] = cls
+        LOADABLE[cls.__name__] = cls
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file, whole or not at all.
@@ -169,7 +109,7 @@ class Portable(Seedless):
 
     def _saved_parameters(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
-        return {k: _plain(v) for k, v in params.items() if k not in self._unsaved}
+        return {k: _json_values(v) for k, v in params.items() if k not in self._unsaved}
 
     def _described(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the model with these settings as plain JSON values, without a checksum."""
@@ -180,8 +120,8 @@ class Portable(Seedless):
             "estimator": type(self).__name__,
             "parameters": parameters,
             "model": {
-                name: _plain(getattr(self, name))
-                for name in (*self._arrays, *self._plain)
+                name: _json_values(getattr(self, name))
+                for name in (*self._arrays, *self._saved)
                 if hasattr(self, name)
             },
             "guarantee": self.guarantee_.to_dict(),
@@ -200,7 +140,7 @@ class Portable(Seedless):
         try:
             if not checksum_holds(content):
                 raise InvalidData("The checksum does not match the values.")
-            kind = MODELS.get(content["estimator"])
+            kind = LOADABLE.get(content["estimator"])
             if kind is not None and issubclass(kind, cls):
                 return kind._restored(content)
         except (UnknownPart, BrokenPart):
@@ -215,7 +155,7 @@ class Portable(Seedless):
     def _restored(cls, content: dict[str, Any]) -> Self:
         model = cls(**{k: _parameter(v) for k, v in content["parameters"].items()})
         for name, value in content["model"].items():
-            if name not in (*cls._arrays, *cls._plain):
+            if name not in (*cls._arrays, *cls._saved):
                 raise InvalidData("A model file has no such field.")
             if name in cls._arrays:
                 dtype = object if name == "feature_names_in_" else None
@@ -307,8 +247,8 @@ def read_content(path: str | Path) -> Any:
 def load(path: str | Path) -> Any:
     """Return the model saved in a JSON file.
 
-    A file that is damaged, edited, or of a claim that its own values contradict
-    is refused. A checksum is not a signature: take files from those you trust.
+    A file is refused if it is damaged or edited, or if its own values contradict
+    its claim. A checksum is not a signature: take files from those you trust.
 
     Examples
     --------
@@ -338,7 +278,7 @@ def part_of_a_file(name: str) -> Any:
     return next((kind for kind in kinds if kind.__name__ == name), None)
 
 
-def _plain(value: Any) -> Any:
+def _json_values(value: Any) -> Any:
     """Return ``value`` as JSON values; refuse what has no faithful form."""
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -351,16 +291,16 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [_json_values(v) for v in value]
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _json_values(v) for k, v in value.items()}
     if isinstance(value, Schema):
         held = value.to_dict()
         # Pairs, because a column may have any name.
         return {"part": "Schema"} | held | {"columns": list(map(list, held["columns"].items()))}
     if is_dataclass(value) and part_of_a_file(type(value).__name__) is type(value):
         held = {
-            f.metadata.get("argument", f.name): _plain(getattr(value, f.name))
+            f.metadata.get("argument", f.name): _json_values(getattr(value, f.name))
             for f in fields(value)
             if f.init
         }
@@ -373,7 +313,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parameter(value: Any, depth: int = 0) -> Any:
-    """Turn JSON values back into what :func:`_plain` was given."""
+    """Turn JSON values back into what :func:`_json_values` was given."""
     if depth > DEEPEST:
         raise InvalidData("The values of this file are nested more deeply than any setting is.")
     if isinstance(value, dict) and "part" in value:

@@ -35,6 +35,9 @@ class Streamed:
         Whether a row that misses a number counts for nothing. If not, it is refused.
     n_rows
         Number of rows.
+    scored
+        Whether rows are for an evaluation, where one with any other number that cannot be used
+        counts for nothing too.
     """
 
     tables: Tables
@@ -43,6 +46,7 @@ class Streamed:
     schema: Schema | None
     blank: bool
     n_rows: int
+    scored: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,21 +77,20 @@ class Streamed:
             Returns what rows of such labels weigh.
         """
         columns = [*self.features, *([] if self.target is None else [self.target])]
-        read = Reader(
-            self.features, self.target, self.schema, self.blank, self.dtype, labels, weigh
-        )
+        given = self.features, self.target, self.schema, self.blank, self.dtype, labels, weigh
+        read = PartReader(*given, scored=self.scored)
         return StreamSource(
             self.tables, columns, read, self.shape[1], self.dtype, n_rows=self.n_rows
         )
 
 
 @dataclass(frozen=True)
-class Reader:
+class PartReader:
     """Turns a part of a table into rows and labels; workers of a cluster get a copy.
 
     Parameters
     ----------
-    features, target, schema, blank
+    features, target, schema, blank, scored
         As for :class:`Streamed`.
     dtype
         Type of the numbers.
@@ -102,6 +105,7 @@ class Reader:
     dtype: Any
     labels: Map | None
     weigh: Map | None
+    scored: bool = False
 
     def __call__(self, table: Any) -> RawBlock:
         """Return the rows of a table, nothing of them bounded."""
@@ -116,6 +120,9 @@ class Reader:
     def _numbers(self, table: Any) -> tuple[Any, Any]:
         X = numbers_of(table, self.features, self.dtype)
         y = None if self.target is None else column_of(table, self.target)
+        if self.scored:
+            # privacy: that such a row is there would be an answer about it.
+            return X, y
         if not self.blank:
             if np.isnan(X).any():
                 raise InvalidData(MISSING.format("X"))
@@ -130,7 +137,14 @@ class Reader:
 
 
 def streamed(
-    X: Any, y: Any, *, schema: Schema | None, target: str | None, named: Any, blank: bool
+    X: Any,
+    y: Any,
+    *,
+    schema: Schema | None,
+    target: str | None,
+    named: Any,
+    blank: bool,
+    scored: bool = False,
 ) -> Streamed | None:
     """Return the rows and labels of what is not in memory; None for anything else.
 
@@ -142,8 +156,8 @@ def streamed(
         What the estimator declares.
     named
         Columns that bounds declare by name, if any.
-    blank
-        Whether rows that miss a number count for nothing.
+    blank, scored
+        See :class:`Streamed`.
     """
     tables = tables_of(X, y)
     if tables is None:
@@ -168,7 +182,7 @@ def streamed(
     n_rows = tables.count()
     if n_rows == 0:
         raise InvalidData("X has no rows. Pass at least one.")
-    return Streamed(tables, tuple(features), target, schema, blank, n_rows)
+    return Streamed(tables, tuple(features), target, schema, blank, n_rows, scored)
 
 
 def _label(tables: Tables, y: Any) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discreet.bounds import Bounds
-from discreet.checks import one_of
+from discreet.checks import one_of, weight_count
 from discreet.data.missing import missing_labels
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
 from discreet.estimators.shared.learning import fit_learned, learns
@@ -56,6 +56,13 @@ class Tabular(Portable):
                     parameter=name,
                 )
         return schema
+
+    def _feature_count(self, n_features: Any) -> int:
+        """Return the number of features: given, or known from the schema."""
+        schema = self._declared_schema()
+        if n_features is None and schema is not None:
+            n_features = len(schema.names(self._target()))
+        return weight_count("n_features", n_features)
 
     def _target(self) -> str | None:
         """Return the column that is no feature."""

@@ -22,9 +22,9 @@ from discreet.algorithms.sampling.laws import (
 from discreet.algorithms.sampling.laws.box_search import BoxSearch
 from discreet.algorithms.sampling.laws.cells import Cells
 from discreet.algorithms.sampling.laws.faces import Bounded, Face, lowest
+from discreet.algorithms.sampling.laws.initial_points import initial_points
 from discreet.algorithms.sampling.laws.knowledge import Knowledge
 from discreet.algorithms.sampling.laws.nested import Frame, Nested
-from discreet.algorithms.sampling.laws.scout import scout
 from discreet.algorithms.sampling.laws.tangents import Tangents
 from discreet.data import Rows
 from discreet.errors import NotCertified
@@ -52,7 +52,7 @@ def target(loss: Loss, constraint: ConvexSet, p: int, *, inverse: float = 1.0) -
 
 def searched(law: Target) -> BoxSearch:
     known = Knowledge(law)
-    for found in scout(law):
+    for found in initial_points(law):
         known.learn(*found)
     return BoxSearch(known)
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet.algorithms.sampling.laws import Region, TangentEnvelope, Target, cells, tangent_passes
 from discreet.algorithms.sampling.laws.cells import Proposals
-from discreet.algorithms.sampling.laws.scout import scout
+from discreet.algorithms.sampling.laws.initial_points import initial_points
 from discreet.data import Rows
 from discreet.errors import NotCertified
 from discreet.losses import Absolute, Hinge, Logistic, Loss, Quantile
@@ -174,7 +174,7 @@ def test_a_point_turned_down_unseen_would_have_been_turned_down(loss: Loss) -> N
 def test_a_plane_above_the_score_raises_and_gives_nothing() -> None:
     law = target(Hinge(), Box(), 2)
     sampler = TangentEnvelope(law)
-    point, score, gradient = scout(law)[0]
+    point, score, gradient = initial_points(law)[0]
     sampler._known.learn(point, score + 1.0, gradient)
     sampler._cells.learn(0)
     with pytest.raises(NotCertified, match="Nothing was released"):

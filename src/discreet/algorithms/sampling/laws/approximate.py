@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.algorithms.sampling.laws.progress import Progress
+from discreet.algorithms.sampling.laws.heartbeat import Heartbeat
 from discreet.algorithms.sampling.laws.target import Target
 from discreet.bounds import Array
 from discreet.noise import Gaussian, Grid, Randomness
@@ -42,7 +42,7 @@ class HitAndRun:
 
     def draw(self, random: Randomness) -> Array:
         """Return the last point of the chain, on the lattice of the region, flat."""
-        region, progress = self._target.region, Progress("walking")
+        region, progress = self._target.region, Heartbeat("walking")
         point = region.points(region.counts // 2)
         if not region.contains(point):
             point = region.constraint.project(point.reshape(region.shape)).ravel()

@@ -15,8 +15,8 @@ import numpy as np
 from discreet.algorithms.sampling.laws.faces import Face, lowest
 from discreet.algorithms.sampling.laws.knowledge import Knowledge
 from discreet.algorithms.sampling.laws.nested import Frame, Nested, Shells
+from discreet.algorithms.sampling.laws.random_walk import RandomWalk
 from discreet.algorithms.sampling.laws.target import Begun
-from discreet.algorithms.sampling.laws.wander import Wanderer
 from discreet.bounds import Array
 from discreet.noise import Randomness
 
@@ -79,7 +79,7 @@ class BoxSearch:
 
     def __init__(self, known: Knowledge) -> None:
         self._known = known
-        self._walk = Wanderer(known)
+        self._walk = RandomWalk(known)
         self._boxes: Nested | None = None
         self._many, self._waiting = BATCH[0], 0
         self._patience = PATIENCE * len(known.low) ** 2

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from discreet.algorithms.sampling.laws.progress import Progress
+from discreet.algorithms.sampling.laws.heartbeat import Heartbeat
 from discreet.algorithms.sampling.laws.tangent_envelope import TangentEnvelope, tangent_passes
 from discreet.algorithms.sampling.laws.target import Target, accepts, check_slack
 from discreet.bounds import Array
@@ -151,7 +151,7 @@ class GaussianEnvelope:
         """Return one lattice point, flat."""
         if self._fallback is not None:
             return self._fallback.draw(random)
-        region, passes, progress = self._target.region, 0, Progress("drawing a point")
+        region, passes, progress = self._target.region, 0, Heartbeat("drawing a point")
         for _ in range(MOST_BATCHES):
             outer = integers(SHARES, BATCH, random) < self._outer
             whole, noise = self._propose(outer, random)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from discreet.algorithms.sampling.laws.progress import Progress
+from discreet.algorithms.sampling.laws.heartbeat import Heartbeat
 from discreet.algorithms.sampling.laws.region import Region
 from discreet.algorithms.sampling.laws.target import Target
 from discreet.bounds import Array
@@ -42,7 +42,7 @@ class GridSampler:
 
     def __init__(self, target: Target, cells: int) -> None:
         self.points = grid_points(target.region, cells)
-        progress, scores = Progress("scoring a grid"), []
+        progress, scores = Heartbeat("scoring a grid"), []
         for point in self.points:
             progress.tick()
             scores.append(target.evaluate(point)[0])

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from mpmath import mpf
 
-from discreet.algorithms.sampling.laws.progress import Progress
+from discreet.algorithms.sampling.laws.heartbeat import Heartbeat
 from discreet.algorithms.sampling.laws.target import Target
 from discreet.bounds import Array
 from discreet.checks import between, integer, nonnegative, positive
@@ -93,7 +93,7 @@ class GridWalk:
 
     def draw(self, random: Randomness) -> Array:
         """Return one cell centre, flat."""
-        progress = Progress("walking a grid")
+        progress = Heartbeat("walking a grid")
         p = self._target.region.dimension
         place = [self._cells // 2] * p
         score = self._score(place)

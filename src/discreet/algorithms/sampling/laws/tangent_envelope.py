@@ -26,9 +26,9 @@ from scipy.optimize import minimize_scalar
 
 from discreet.algorithms.sampling.laws.box_search import BoxSearch
 from discreet.algorithms.sampling.laws.cells import Cells, Proposals
+from discreet.algorithms.sampling.laws.heartbeat import Heartbeat
+from discreet.algorithms.sampling.laws.initial_points import initial_points
 from discreet.algorithms.sampling.laws.knowledge import Knowledge
-from discreet.algorithms.sampling.laws.progress import Progress
-from discreet.algorithms.sampling.laws.scout import scout
 from discreet.algorithms.sampling.laws.target import Begun, Target, check_slack
 from discreet.bounds import Array
 from discreet.noise import Randomness
@@ -78,7 +78,7 @@ class TangentEnvelope:
         self._cells = Cells(target.region, self._known.tangents)
         self._boxes: BoxSearch | None = None
         self._waiting, self._few = 0, FEW_CELLS * target.region.dimension
-        for point, score, gradient in scout(target):
+        for point, score, gradient in initial_points(target):
             self._known.learn(point, score, gradient)
         for plane in range(self._known.tangents.count):
             self._cells.learn(plane, plane + 1)
@@ -90,7 +90,7 @@ class TangentEnvelope:
 
     def draw(self, random: Randomness) -> Array:
         """Return one lattice point, flat."""
-        progress, most = Progress("drawing a point"), 1
+        progress, most = Heartbeat("drawing a point"), 1
         while True:
             progress.tick()
             # A search that found nothing is made again once much more is known.

@@ -9,14 +9,14 @@ EVERY = 10.0
 """Seconds between two lines."""
 
 
-class Progress:
+class Heartbeat:
     """Writes how long a draw has taken, and nothing else.
 
     How many points were tried is a fact about the data, so it is never shown.
 
     Examples
     --------
-    >>> Progress("drawing").tick()
+    >>> Heartbeat("drawing").tick()
     """
 
     def __init__(self, what: str) -> None:

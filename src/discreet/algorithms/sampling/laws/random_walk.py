@@ -19,7 +19,7 @@ CLOUD = 60
 """Places of a cloud, for every coordinate."""
 
 
-class Wanderer:
+class RandomWalk:
     """A walk under the known planes of a law.
 
     Parameters
@@ -34,7 +34,7 @@ class Wanderer:
     >>> law = Target(Region.of(Box(), (2,)), lambda w: (50 * float(w @ w), 100 * w), 1e-6)
     >>> known = Knowledge(law)
     >>> score, _ = known.evaluate(np.array([0.25, 0.25]))
-    >>> walk = Wanderer(known)
+    >>> walk = RandomWalk(known)
     >>> walk.explore(8)
     >>> spread = known.point_at(walk.cloud().std(axis=0))
     >>> bool((spread > 0.03).all() and (spread < 0.3).all())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.estimators.shared.base import numbered
 
-def plain_model(model: Any) -> Any:
+
+def as_sklearn(model: Any) -> Any:
     """Return a fitted linear model of this library as one of scikit-learn.
 
     Parameters
@@ -26,7 +27,7 @@ def plain_model(model: Any) -> Any:
     >>> from discreet import Bounds, PrivateRidge
     >>> X = np.linspace(-1, 1, 200).reshape(-1, 1)
     >>> model = PrivateRidge(bounds=Bounds(features=(-1, 1), label=(-1, 1))).fit(X, X.ravel())
-    >>> type(plain_model(model)).__name__
+    >>> type(as_sklearn(model)).__name__
     'LinearRegression'
     """
     check_is_fitted(model)
@@ -50,11 +51,7 @@ def _kind(model: Any) -> Any:
     bounds = model.bounds_
     if count:
         joint = model._fits(count)[1] == 1
-        loss = model._loss(_numbered(bounds, 2 if not joint else count), 1.0)
+        loss = model._loss(numbered(bounds, count if joint else 2), 1.0)
         tells = loss.probabilities and joint
         return LogisticRegression if tells else LinearSVC
     return PoissonRegressor if model._loss(bounds, 1.0).target == "count" else LinearRegression
-
-
-def _numbered(bounds: Any, count: int) -> Any:
-    return replace(bounds, classes=tuple(range(count)))

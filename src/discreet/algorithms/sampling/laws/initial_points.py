@@ -26,7 +26,7 @@ AROUND = 1.5
 Evaluation = tuple[Array, float, Array]
 
 
-def scout(target: Target) -> list[Evaluation]:
+def initial_points(target: Target) -> list[Evaluation]:
     """Return points near the least score and to all sides of it, with scores and gradients.
 
     Examples
@@ -34,7 +34,7 @@ def scout(target: Target) -> list[Evaluation]:
     >>> from discreet.algorithms.sampling.laws import Region
     >>> from discreet.sets import Box
     >>> steep = Target(Region.of(Box(), (1,)), lambda w: (50 * w[0] ** 2, 100 * w), 1e-6)
-    >>> len(scout(steep))
+    >>> len(initial_points(steep))
     3
     """
     seen = _descent(target)
