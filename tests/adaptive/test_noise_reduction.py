@@ -239,6 +239,16 @@ def test_prefix_privacy_of_the_whole_path_exactly_on_integers() -> None:
     assert pair == pytest.approx(1 / b_high, rel=1e-9)
 
 
+def test_every_coordinate_of_a_path_has_a_coin_of_its_own() -> None:
+    path, p = IntegerLaplaceReduction(np.full(400, 1e9), (1.0, math.sqrt(2.0))), 400
+    for seed in range(10):
+        coarse, fine = laws(path, np.zeros(p), seed)
+        # Such long jumps are never zero. A coin for all would move all coordinates or none.
+        moved = int((coarse != fine).sum())
+        share = 1 - keep_probability(1e9, 1e9 / math.sqrt(2.0))
+        assert stats.binomtest(moved, p, share).pvalue > 1e-6
+
+
 def test_gamma_path_marginals() -> None:
     levels, p, draws = (0.5, 2.0, 8.0), 3, 1500
     path = GammaReduction(2.0, levels)

@@ -11,7 +11,7 @@ from discreet import Bounds, Budget
 from discreet.algorithms import NoisyGradient
 from discreet.data import ArraySource, Rows
 from discreet.data import clipped_sums as module
-from discreet.data.active_rows import ActiveRows, Reach, active_rows
+from discreet.data.active_rows import SMALL, ActiveRows, Reach, active_rows
 from discreet.data.blocks import gamma
 from discreet.data.blockwise import BLOCK_ROWS
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
@@ -154,6 +154,84 @@ def test_second_moments_are_left_where_they_might_round_too_much() -> None:
     wide = ActiveRows(rows, Squared(), Reach(1e5, 1.0, 1.0), None)
     wide.limit(np.full(100, 0.1), CLIP)
     assert wide(np.ones(3)) is None
+
+
+def test_so_few_rows_are_added_at_a_time_that_half_of_a_block_covers_their_rounding() -> None:
+    for n in (BLOCK_ROWS, 3 * BLOCK_ROWS + 1, 2**18 - 1, 2**18, 2**19, 2**20):
+        empty = np.broadcast_to(0.0, n)
+        rows = Rows(empty[:, None], empty, empty, empty)
+        few = ActiveRows(rows, Hinge(), Reach(1.0, 1.0, 1.0), None)._few
+        assert few >= SMALL
+        assert 2 * (few + 8) * n <= BLOCK_ROWS**2 < 5 * (few + 8) * n or few == 1024
+
+
+def test_sums_are_taken_up_to_the_rounding_that_is_paid_for() -> None:
+    """The bound of the proof in fractions, at the longest weights that are still accepted."""
+    rows, u = made(Squared(), 4, 3, weighted=False), Fraction(1, 2**53)
+    for norm, label, weight, clip in ((1, 1, 1, 0.1), (3, 0.5, 0.2, 0.01), (0.1, 9, 4, 1)):
+        sums = ActiveRows(rows, Squared(), Reach(norm, label, weight), None)
+        sums.limit(np.ones(4), clip)
+        low, high = 0.0, 1e15
+        while high - low > 1e-9 * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if sums._accounted(np.array([middle])) else (low, middle)
+        longest = Fraction(norm)
+        most = Fraction(weight) * longest * (longest * Fraction(low) + Fraction(label))
+        error = most * (4 * (3 + 56) * u + (3 + 12) * u)
+        assert 1 <= Fraction(clip) * BLOCK_ROWS**2 * u / error <= Fraction(21, 20)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+def test_no_row_is_left_out_that_weights_within_the_radius_take_across_a_joint(loss: Loss) -> None:
+    """On a line, where every step goes straight towards the joints of half the rows."""
+    rows = made(loss, 40, 1, weighted=False)
+    with sums_for(rows, loss) as sums:
+        for step in walk(1, 18):
+            active = sums._active
+            assert active is not None
+            sums.full(step / 20, CLIP)
+            # Predictions within the radius, which rounding moves by far less than this part.
+            far = abs(step[0]) / 20 + active._radius
+            assert active._unsure >= 2.0**-31 * (rows.longest * far + active._farthest)
+            for far in (-0.999, 0.999):
+                w, left = active._centre + far * active._radius, 40 - len(active._places)
+                found, real = sums.full(w, CLIP), exactly(rows, loss, sums._cap, w)
+                assert left == 40 - len(active._places)
+                assert abs(float(Fraction(found[0]) - real[0])) <= CLIP * 40 * gamma(3 + 24 + 32)
+        assert active._radius > 0.0
+
+
+@pytest.mark.parametrize("loss", [Absolute(), Squared()], ids=["absolute", "squared"])
+def test_rows_that_are_left_out_stay_on_their_piece_up_to_the_radius(loss: Loss) -> None:
+    rows, left = made(loss, 20_000, 1, weighted=False), 0
+    with sums_for(rows, loss) as sums:
+        for step in walk(1, 18):
+            sums.full(step / 20, CLIP)
+            active = sums._active
+            assert active is not None
+            out = np.delete(np.arange(20_000), active._places)
+            at = [active._centre[0] + far * active._radius for far in (-1.0, 0.0, 1.0)]
+            residual = rows.X[out] * at - rows.y[out, None]
+            if loss.quadratic:
+                assert (np.abs(residual) < sums._cap[out, None]).all()
+            else:
+                assert ((residual > 0.0).all(axis=1) | (residual < 0.0).all(axis=1)).all()
+            left += active._radius > 0.0 and len(out) > 10_000
+    assert left > 6
+
+
+@pytest.mark.parametrize("beyond", [-1e-10, -1e-13, 0.0, 1e-13, 1e-10])
+def test_a_residual_next_to_its_cap_is_cut_there_wherever_weights_came_from(beyond: float) -> None:
+    """One row's slope leaves its cap between two steps that are closer than predictions round."""
+    X, y = np.ones((9, 1)) / 4, np.linspace(-0.9, 0.9, 9)
+    rows = Rows(X, y)
+    with sums_for(rows, Squared()) as sums:
+        sums.full(np.zeros(1), CLIP)
+        cap = sums._cap.copy()
+        for w in (0.0, 1e-9, (y[8] - cap[8] - beyond) * 4, (y[0] + cap[0] + beyond) * 4):
+            found, at = sums.full(np.array([w]), CLIP), np.array([w])
+            real = exactly(rows, Squared(), cap, at)
+            assert abs(float(Fraction(found[0]) - real[0])) <= CLIP * 9 * gamma(3 + 24 + 32)
 
 
 def test_short_rows_of_little_weight_are_summed_without_a_warning() -> None:

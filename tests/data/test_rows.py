@@ -158,6 +158,7 @@ def test_error_bound_of_compiled_sums_holds_in_exact_arithmetic(loss, kind, size
     plain, tight = rows.certified_gradient(loss, w)
     assert np.linalg.norm(gradient - plain) <= error + tight
     assert tight <= 1.001 * error
+    assert error <= 1.001 * tight or loss == Logistic()  # whose rows bend less far out
     if size == 1.0:
         assert not true <= error / 1e4
 

@@ -18,6 +18,7 @@ in advance, so one union bound covers all of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,7 +29,7 @@ from discreet.accounting import Approximate, Pure
 from discreet.adaptive.brownian import grid_loss
 from discreet.adaptive.noise_quantiles import gaussian_quantiles, laplace_quantiles
 from discreet.adaptive.noise_reduction import FLOATING_POINT, geometric_levels
-from discreet.adaptive.outcome import AdaptivePlan, Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Costs, Step, Try
 from discreet.adaptive.paths import Noise, StatisticsPath
 from discreet.adaptive.task import Task
 from discreet.bounds import Array
@@ -36,7 +37,6 @@ from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import BudgetTooSmall
 from discreet.noise import Randomness
-from discreet.problem import checked
 from discreet.solvers.trust_region import trust_region
 
 
@@ -177,28 +177,10 @@ class Certificate(AdaptivePlan):
             "strength": self.task.strength,
         }
 
-    @checked
-    def run(
-        self,
-        source: Source,
-        random: Randomness,
-        *,
-        release_last: bool = False,
-        watch: Watch = unwatched,
-    ) -> Outcome:
-        """Release level after level until a certificate meets the target.
-
-        Parameters
-        ----------
-        source, random
-            The rows, and where noise comes from.
-        release_last
-            Whether to release the last level's model if none met the target;
-            it costs no more.
-        watch
-            Called with every step as soon as it is decided.
-        """
-        task, path, steps = self.task, self.path, []
+    def _tries(
+        self, source: Source, random: Randomness, validation: Source | None
+    ) -> Iterator[Try]:
+        task, path = self.task, self.path
         released = path.statistics(source, random)
         for level, scale, (matrix, vector) in zip(path.levels, path.scales, released, strict=True):
             weights, bound = certified(
@@ -208,13 +190,8 @@ class Certificate(AdaptivePlan):
                 strength=task.strength,
                 radius=task.radius,
             )
-            met = bound <= task.n * self.target
-            steps.append(Step(level, met, bound / task.n))
-            watch(steps[-1])
-            if met:
-                break
-        last = weights if met or release_last else None
-        return self._ended(steps, last, random, total=level, model=level)
+            step = Step(level, bound <= task.n * self.target, bound / task.n)
+            yield Try(step, weights, total=level, model=level)
 
 
 def certified(

@@ -9,7 +9,7 @@ al. (2017): each compares with fresh Laplace noise and costs its own epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -17,14 +17,13 @@ from typing import Any, Literal
 from discreet.accounting import Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.discrete import discrete_laplace
-from discreet.adaptive.outcome import AdaptivePlan, Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Costs, Step, Try
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.checks import between, integer, one_of, positive
 from discreet.data import Source
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.noise import Randomness
-from discreet.problem import checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,31 +157,14 @@ class Doubling(AdaptivePlan):
 
         return accepts
 
-    @checked
-    def run(
-        self,
-        source: Source,
-        random: Randomness,
-        *,
-        release_last: bool = False,
-        watch: Watch = unwatched,
-    ) -> Outcome:
-        """Release and test model after model, each with fresh noise.
-
-        Parameters
-        ----------
-        source, random, release_last, watch
-            As for :meth:`ThresholdStop.run`.
-        """
+    def _tries(
+        self, source: Source, random: Randomness, validation: Source | None
+    ) -> Iterator[Try]:
         query = self.query.prepare(self.query.task.problem.bound(source))
-        accepts, steps = self._tester(random), []
+        accepts = self._tester(random)
         for k in range(1, self.count + 1):
             level = self.first * 2.0 ** (k - 1)
             weights = next(replace(self.path, levels=(level,)).models(source, random))
-            met, model = accepts(query(weights)), (2.0**k - 1) * self.first
-            steps.append(Step(model + self._tests(k), met))
-            watch(steps[-1])
-            if met:
-                break
-        last, test = weights if met or release_last else None, self._tests(k)
-        return self._ended(steps, last, random, total=model + test, model=model, test=test)
+            model, test = (2.0**k - 1) * self.first, self._tests(k)
+            step = Step(model + test, accepts(query(weights)))
+            yield Try(step, weights, total=model + test, model=model, test=test)

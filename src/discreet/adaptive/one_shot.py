@@ -18,6 +18,7 @@ ridge objective, per row.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -27,7 +28,7 @@ from scipy.special import gammainccinv
 from discreet.accounting import Budget, Guarantee, epsilon_at
 from discreet.accounting import events as event
 from discreet.adaptive.noise_quantiles import form_quantile, gaussian_quantiles, laplace_quantiles
-from discreet.adaptive.outcome import AdaptivePlan, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Step, Try
 from discreet.adaptive.task import Task
 from discreet.algorithms import OutputPerturbation, SufficientStatistics
 from discreet.algorithms.perturbation import SecondMoments
@@ -36,7 +37,7 @@ from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.mechanisms.release_noise import Kind
 from discreet.noise import Randomness
-from discreet.problem import Plan, checked
+from discreet.problem import Plan
 from discreet.sets import L2Ball
 
 Rule = Literal["tight", "rank-one", "theory"]
@@ -216,23 +217,12 @@ class OneShot(AdaptivePlan):
         """The guarantee, known in advance."""
         return self.inner.guarantee
 
-    @checked
-    def run(
-        self,
-        source: Source,
-        random: Randomness,
-        *,
-        release_last: bool = False,
-        watch: Watch = unwatched,
-    ) -> Outcome:
-        """Release once; ``release_last`` changes nothing, as there is always a model."""
-        release = self.inner.run(source, random)
+    def _stated(self, total: float) -> Guarantee:
+        return self.guarantee
+
+    def _tries(
+        self, source: Source, random: Randomness, validation: Source | None
+    ) -> Iterator[Try]:
+        weights = self.inner.run(source, random).weights
         step = Step(self.epsilon, True, self.target)
-        watch(step)
-        return Outcome(
-            weights=release.weights,
-            guarantee=release.guarantee,
-            eps_model=self.epsilon,
-            eps_test=0.0,
-            steps=(step,),
-        )
+        yield Try(step, weights, total=self.epsilon, model=self.epsilon)

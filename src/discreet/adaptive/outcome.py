@@ -1,16 +1,19 @@
-"""What leaves an accuracy-first run, met or not."""
+"""What plans with an accuracy target share: how they run, and what leaves a run, met or not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.accounting import Event, Guarantee
 from discreet.bounds import Array
+from discreet.data import Source
+from discreet.errors import Incompatible
 from discreet.noise import Randomness
-from discreet.problem import ASSUMED, Printed, Problem, with_randomness
+from discreet.problem import ASSUMED, Printed, Problem, checked, with_randomness
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,16 @@ class Costs:
         )
 
 
+class Try(NamedTuple):
+    """A model at one level, and what a run that ends here costs: in all, model and tests."""
+
+    step: Step
+    weights: Array
+    total: float
+    model: float
+    test: float = 0.0
+
+
 class AdaptivePlan(Printed):
     """What plans of all methods share: how they print, and what a run leaves."""
 
@@ -115,15 +128,52 @@ class AdaptivePlan(Printed):
         """What no output of a run exceeds."""
         return self.costs.guarantee(self.costs.reserved)
 
-    def _ended(
-        self, steps: list[Step], weights: Array | None, random: Randomness, *, total: float,
-        model: float, test: float = 0.0,
-    ) -> Outcome:  # fmt: skip
-        """Return what leaves a run that cost so much."""
+    def _stated(self, total: float) -> Guarantee:
+        """Return the guarantee of a run that cost so much."""
+        return self.costs.guarantee(total)
+
+    def _tries(
+        self, source: Source, random: Randomness, validation: Source | None
+    ) -> Iterator[Try]:
+        """Yield the levels of a path, from private to accurate."""
+        raise NotImplementedError
+
+    @checked
+    def run(
+        self,
+        source: Source,
+        random: Randomness,
+        *,
+        validation: Source | None = None,
+        release_last: bool = False,
+        watch: Watch = unwatched,
+    ) -> Outcome:
+        """Release level after level until one is accepted.
+
+        Parameters
+        ----------
+        source, random
+            The rows, and where noise comes from.
+        validation
+            The rows that are tested, if they are separate.
+        release_last
+            Whether to release the last model if none was accepted; it costs no more.
+        watch
+            Called with every step as soon as it is decided.
+        """
+        if getattr(self, "validation", False) != (validation is not None):
+            raise Incompatible("validation rows and validation=True belong together.")
+        steps: list[Step] = []
+        for last in self._tries(source, random, validation):
+            steps.append(last.step)
+            watch(last.step)
+            if last.step.accepted:
+                break
         return Outcome(
-            weights=None if weights is None else np.array(weights),
-            guarantee=with_randomness(self.costs.guarantee(total), random),
-            eps_model=model,
-            eps_test=test,
+            # privacy: never the exact minimiser; the last noisy model is paid for in full
+            weights=np.array(last.weights) if last.step.accepted or release_last else None,
+            guarantee=with_randomness(self._stated(last.total), random),
+            eps_model=last.model,
+            eps_test=last.test,
             steps=tuple(steps),
         )

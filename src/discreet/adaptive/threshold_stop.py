@@ -9,6 +9,7 @@ releases no model and costs the last level plus the test's share without a stop.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from discreet.accounting import Approximate, Composed, Event, Gaussian, Pure
 from discreet.adaptive.above_threshold import AboveThreshold
 from discreet.adaptive.noise_reduction import FLOATING_POINT
-from discreet.adaptive.outcome import AdaptivePlan, Costs, Outcome, Step, Watch, unwatched
+from discreet.adaptive.outcome import AdaptivePlan, Costs, Step, Try
 from discreet.adaptive.paths import Path
 from discreet.adaptive.query import SIZE_KNOWN, Query
 from discreet.adaptive.task import Task
@@ -24,7 +25,6 @@ from discreet.checks import between, positive
 from discreet.data import Source
 from discreet.errors import Incompatible
 from discreet.noise import Randomness
-from discreet.problem import checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,47 +151,17 @@ class ThresholdStop(AdaptivePlan):
             "strength": self.path.task.strength,
         }
 
-    @checked
-    def run(
-        self,
-        source: Source,
-        random: Randomness,
-        *,
-        validation: Source | None = None,
-        release_last: bool = False,
-        watch: Watch = unwatched,
-    ) -> Outcome:
-        """Release model after model until a test passes.
-
-        Parameters
-        ----------
-        source, random
-            The rows, and where noise comes from.
-        validation
-            The rows that are tested, if they are separate.
-        release_last
-            Whether to release the last model if no test passed; it costs no
-            more than to say that none did.
-        watch
-            Called with every step as soon as it is decided.
-        """
-        if self.validation != (validation is not None):
-            raise Incompatible("validation rows and validation=True belong together.")
+    def _tries(
+        self, source: Source, random: Randomness, validation: Source | None
+    ) -> Iterator[Try]:
         tested = self.query.task.problem.bound(source if validation is None else validation)
         query, tester = self.query.prepare(tested), self.rule.start(random)
-        steps: list[Step] = []
         models = self.path.models(source, random)
         for level, weights in zip(self.path.levels, models, strict=True):
             met = tester.accepts(query(weights))
-            steps.append(Step(self._total(level, self.rule.epsilon), met))
-            watch(steps[-1])
-            if met:
-                break
-        test = self.rule.epsilon if met else self.rule.epsilon_without_stop
-        # privacy: never the exact minimiser; the last noisy model is paid for in full
-        last = weights if met or release_last else None
-        total = self._total(level, test)
-        return self._ended(steps, last, random, total=total, model=level, test=test)
+            test = self.rule.epsilon if met else self.rule.epsilon_without_stop
+            step = Step(self._total(level, self.rule.epsilon), met)
+            yield Try(step, weights, total=self._total(level, test), model=level, test=test)
 
 
 def split_task(task: Task, n_rows: int) -> Task:

@@ -148,7 +148,9 @@ def run(args: argparse.Namespace) -> None:
         model.set_params(epsilon=factor * args.epsilon)
         table.append(_row(model, n_features, args.rows, chosen=factor == 1.0))
     lines += table
-    lines.append("\n* this plan. Noise scales of different algorithms do not compare.")
+    lines.append(
+        "\n* this plan. Noise scales compare only for one algorithm, with equal steps and clips."
+    )
     if args.norm_guess is None:
         lines.append(
             f"Every error is for weights of norm {_norm(model, plan):.3g}, usual for such rows and "

@@ -24,7 +24,7 @@ from discreet.algorithms.perturbation.sufficient_statistics import (
     stein_strength,
 )
 from discreet.bounds import Bounds, unit_roundoff
-from discreet.data import ArraySource, RawBlock, Rows, bounding
+from discreet.data import ArraySource, Grouping, RawBlock, Rows, bounding, capped_source
 from discreet.data.fused import Loop
 from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidData, InvalidParameter
@@ -255,8 +255,38 @@ def test_all_that_is_released_of_weighted_rows_is_paid_for(
         assert worst > 0.999 * plan.noise.scale / unit
 
 
+@pytest.mark.parametrize("ridge", ["stein", "adassp"])
+@pytest.mark.parametrize("kind", ["gaussian", "gamma", "laplace"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_all_that_a_group_of_rows_adds_is_paid_for(
+    monkeypatch: pytest.MonkeyPatch, relation: str, kind: str, ridge: str
+) -> None:
+    # Under replace-one sizes are numbers of groups.
+    n = 2 if relation == "replace-one" else 5
+    task = problem(neighbours=relation, n_features=1, n_rows=n, grouping=Grouping(3))
+    budget = Budget(0.5, 1e-6 if kind == "gaussian" else 0.0)
+    plan = SufficientStatistics(ridge=ridge, noise=kind).plan(task, budget)  # type: ignore[arg-type]
+    sums: list[np.ndarray] = []
+    monkeypatch.setattr(ReleaseNoise, "add", lambda self, v, random: sums.append(v) or v)
+    for x, y in [(x, y) for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0)] + [(math.nan, 0.0)]:
+        # Two rows of one group, and three equal ones of another that may be missing.
+        X, labels = np.array([[0.3], [0.1], [x], [x], [x]]), np.array([0.5, -0.5, y, y, y])
+        size = 2 if relation == "add-remove" and math.isnan(x) else 5
+        source = ArraySource(X[:size], labels[:size], groups=list("aabbb")[:size])
+        plan.released(capped_source(source, Grouping(3), Seeded(0)), Seeded(0))
+    *found, without = sums
+    others = found if relation == "replace-one" else [without]
+    order = 1 if kind == "laplace" else 2
+    worst = max(float(np.linalg.norm(a - b, order)) for a in found for b in others)
+    unit = gaussian_multiplier(0.5, 1e-6) if kind == "gaussian" else 2.0
+    assert worst <= plan.noise.scale / unit
+    if relation != "replace-one":
+        assert worst > 0.999 * plan.noise.scale / unit
+
+
 def test_joint_replacement_sensitivity_over_a_fine_grid() -> None:
-    for x, y in ((1.0, 1.0), (1.0, 0.3), (0.4, 1.0), (1.0, 1.5)):
+    # Of the last pair labels are so much longer than rows that a label alone is turned over.
+    for x, y in ((1.0, 1.0), (1.0, 0.3), (0.4, 1.0), (1.0, 1.5), (0.55, 1.0)):
         moments = SecondMoments(dimension=3, row_norm=x, label=y, capacity=10)
         unit, other = moments.row_scale**2, moments.row_scale * moments.label_scale
         norms, labels = np.linspace(0, x, 6), np.linspace(-y, y, 7)

@@ -344,27 +344,48 @@ def test_the_grid_is_public_and_its_law_exact() -> None:
     assert fit([sampler.draw(random) for _ in range(2500)], points, chances) > 1e-4
 
 
+def walk_on_a_grid(p: int, m: int, rise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chain and its law for a convex score that rises by at most so much."""
+    rng = np.random.default_rng(p)
+    states = np.indices((m,) * p).reshape(p, -1).T
+    scores = np.abs(states / m - rng.random(p)).sum(axis=1) * rise / p
+    chain = np.zeros((len(states), len(states)))
+    keys = {tuple(s): i for i, s in enumerate(states)}
+    for i, s in enumerate(states):
+        for j in range(p):
+            for sign in (-1, 1):
+                there = s.copy()
+                there[j] += sign
+                k = keys.get(tuple(there))
+                if k is not None:
+                    chain[i, k] = min(1.0, math.exp(scores[i] - scores[k])) / (4 * p)
+        chain[i, i] = 1 - chain[i].sum()
+    return chain, np.exp(-scores) / np.exp(-scores).sum()
+
+
 def test_the_grid_walk_keeps_its_promise_on_exact_spectra() -> None:
     """|P^N(x, y) / pi(y) - 1| <= xi, by matrix powers."""
     for p, m, rise in ((1, 6, 2.0), (2, 4, 1.0)):
-        rng = np.random.default_rng(p)
-        states = np.indices((m,) * p).reshape(p, -1).T
-        scores = np.abs(states / m - rng.random(p)).sum(axis=1) * rise / p
-        chain = np.zeros((len(states), len(states)))
-        keys = {tuple(s): i for i, s in enumerate(states)}
-        for i, s in enumerate(states):
-            for j in range(p):
-                for sign in (-1, 1):
-                    there = s.copy()
-                    there[j] += sign
-                    k = keys.get(tuple(there))
-                    if k is not None:
-                        chain[i, k] = min(1.0, math.exp(scores[i] - scores[k])) / (4 * p)
-            chain[i, i] = 1 - chain[i].sum()
-        law = np.exp(-scores) / np.exp(-scores).sum()
-        steps = walk_steps(p, m, rise, 0.05)
-        after = np.linalg.matrix_power(chain, steps)
+        chain, law = walk_on_a_grid(p, m, rise)
+        after = np.linalg.matrix_power(chain, walk_steps(p, m, rise, 0.05))
         assert np.abs(after / law - 1).max() <= 0.05
+
+
+def test_no_cut_of_a_grid_is_narrower_than_proved_and_steps_follow_from_it() -> None:
+    for p, m, rise in ((1, 9, 7.0), (2, 3, 0.0), (2, 3, 5.0)):
+        chain, law = walk_on_a_grid(p, m, rise)
+        flow, proved = law[:, None] * chain, math.exp(-rise / m) / (2 * p * m)
+        narrowest = 1.0
+        for cut in range(1, 2 ** (len(law) - 1)):
+            inside = np.array([cut >> i & 1 == 1 for i in range(len(law))])
+            smaller = min(law[inside].sum(), law[~inside].sum())
+            narrowest = min(narrowest, float(flow[np.ix_(inside, ~inside)].sum() / smaller))
+        assert proved <= narrowest
+        # Cheeger's gap is half of the square; the least probability starts the decay.
+        start = p * math.log(m) + rise
+        needed = 2 / proved**2 * (start + math.log(1 / 0.05))
+        assert walk_steps(p, m, rise, 0.05) == pytest.approx(needed, abs=1.0)
+        assert law.min() >= math.exp(-start)
 
 
 def test_the_grid_walk_draws_its_law() -> None:
