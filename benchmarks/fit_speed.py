@@ -215,15 +215,18 @@ def told(model: Any) -> str:
 
 
 def products(model: Any, X: Any) -> float:
-    """Return the seconds of the bare products of a descent: rows by weights, and slopes by rows."""
+    """Return the seconds of the bare products of a descent: rows by weights, and slopes by rows.
+
+    Zero for several columns of weights, whose products depend on how they are laid out.
+    """
     import numpy as np
 
     steps, batch = model.settings_.get("steps"), model.settings_.get("batch")
-    if not steps or model.algorithm_ != "noisy-gradient":
+    several = model.coef_.ndim == 2 and len(model.coef_) > 1
+    if not steps or several or model.algorithm_ != "noisy-gradient":
         return 0.0
-    outputs = model.coef_.shape[:1] if model.coef_.ndim == 2 and len(model.coef_) > 1 else ()
-    W, C, turned = np.ones((X.shape[1], *outputs)), np.ones((X.shape[0], *outputs)), X.T
-    once = min(seconds(lambda: (X @ W, turned @ C))[1] for _ in range(7))
+    w, c, turned = np.ones(X.shape[1]), np.ones(X.shape[0]), X.T
+    once = min(seconds(lambda: (X @ w, turned @ c))[1] for _ in range(7))
     return float(steps * once * (batch / X.shape[0] if batch else 1.0))
 
 
