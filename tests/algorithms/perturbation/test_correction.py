@@ -97,7 +97,7 @@ def steps_for(task: Problem, budget: Budget) -> ObjectivePerturbationPlan:
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(1.0)], ids=str)
 def test_released_weights_are_as_close_as_planned(neighbours, budget):
-    n = 40_000
+    n = 15_000
     task, source = problem(n_rows=n, neighbours=neighbours), data(n)
     rows = task.bound(source)
     best = minimise(rows, Logistic(), linear=np.zeros(3), strength=1e-9, tolerance=1e-5)
