@@ -83,6 +83,16 @@ def test_few_rows_are_left_to_the_run_alone():
     assert ObjectivePerturbation().plan(problem(n_rows=None, neighbours="add-remove"), BUDGETS[0])
 
 
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("n_rows", [100_000, 2_000_000, 10**8])
+def test_whether_steps_follow_is_known_before_the_rest_is_planned(n_rows, budget):
+    algorithm, task = ObjectivePerturbation(), problem(n_rows=n_rows)
+    corrected = algorithm.plan(task, budget).correction is not None
+    assert algorithm.may_correct(task, budget) == corrected
+    # With a ridge of one's own only the number of rows is looked at.
+    assert ObjectivePerturbation(strength=1.0).may_correct(task, budget) == (n_rows > 10**6)
+
+
 def test_two_runs_give_way_to_steps_where_rows_are_very_many():
     assert isinstance(recommend(problem(), Budget(1.0, 1e-6)), ObjectivePerturbationPlan)
     few = recommend(problem(n_rows=10**6), Budget(1.0, 1e-6))
