@@ -33,7 +33,7 @@ SEEDS, PURE_SEEDS = 3, 12
 
 # Steps and momentum; total length of all steps for a mean of losses; clips of gradients.
 STEPS = ((30, 0.0), (100, 0.9), (300, 0.9))
-TIMES = {"binary": (30, 120, 500, 2000, 8000), "regression": (4, 16, 64, 256, 1024)}
+TIMES = {"binary": (30, 120, 500, 2000, 8000), "regression": (4, 16, 64, 256, 1024, 4096)}
 TIMES |= {"classes": (120, 500, 2000), "text": (120, 1000, 8000)}
 CLIPS = {"binary": (0.1, 0.3, 1.0), "regression": (0.1, 0.3, 1.0), "classes": (0.3, 1.0)}
 CLIPS |= {"text": (0.3, 1.0)}

@@ -111,6 +111,7 @@ KINDS = (
     ("two classes", "binary", "1e-06"),
     ("several classes", "classes", "1e-06"),
     ("regression", "regression", "1e-06"),
+    ("Huber regression", "huber", "1e-06"),
     ("text", "text", "1e-06"),
     ("two classes,\ndelta = 0", "binary", "0"),
 )
@@ -121,10 +122,10 @@ def draw_defaults(path: Path) -> None:
     """Draw the ratio of excesses of every judging cell of ``tournament.py``, by kind."""
     from tournament_table import ratio_of
 
-    figure = new_figure(8.2, 4.2)
+    figure = new_figure(8.2, 4.8)
     axes = figure.subplots()
     files = sorted((RESULTS / "tournament").glob("*.json"))
-    held = [(file.stem, json.loads(file.read_text())) for file in files]
+    held = [(file.stem.removesuffix(".huber"), json.loads(file.read_text())) for file in files]
     marks = {"0.1": ("v", ORANGE), "1": ("o", BLUE), "8": ("^", GREEN)}
     for row, (_, kind, delta) in enumerate(KINDS):
         ratios = []
@@ -146,7 +147,8 @@ def draw_defaults(path: Path) -> None:
     axes.plot([], [], color=INK, marker="", linestyle="-", label="geometric mean")
     axes.axvline(1.0, color=QUIET, linewidth=1)
     axes.set(xscale="log", xlabel="excess loss of the default / of the best setting in hindsight")
-    axes.set_xticks([0.1, 0.2, 0.5, 1, 2, 5], ["0.1", "0.2", "0.5", "1", "2", "5"])
+    ticks = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5")
+    axes.set_xticks(list(map(float, ticks)), ticks)
     axes.minorticks_off()
     axes.set_yticks(range(len(KINDS)), [name for name, *_ in KINDS])
     axes.invert_yaxis()

@@ -1,7 +1,8 @@
 """Fits of rows that do not fit into memory: time and memory against the number of rows.
 
 Rows of 20 columns in float32 are written to Parquet files, each fit runs in a process of
-its own with 2 GB for rows, and its processor time is compared with reading the file once:
+its own with 2 GB for rows, and its processor time is compared with reading the files once.
+They are read before and after every fit, for readings differ; the median counts, and all are kept:
 
     python benchmarks/scale.py run                     # up to 10 million rows
     python benchmarks/scale.py run --rows 100000000    # one size; 8 GB of files, 9 GB of spill
@@ -15,12 +16,14 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -86,22 +89,30 @@ def fit(model: str, folder: Path, memory: str) -> dict[str, float]:
     return {"seconds": round(seconds, 2), "cpu": round(used, 2), "memory": round(most, 2)}
 
 
-def measured(folder: Path, n_rows: int, memory: str, models: list[str]) -> list[dict[str, object]]:
+def measured(folder: Path, n_rows: int, memory: str, models: list[str]) -> list[dict[str, Any]]:
     """Return one line per model, each measured in a new process."""
     files = folder / "files"
     files.mkdir()
     write(files, n_rows)
-    found, once = [], 0.0
-    for model in models:
+
+    def run(model: str) -> dict[str, float]:
         command = [sys.executable, __file__, "run", "--one", model, str(files), "--memory", memory]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        line = {"model": model, "rows": n_rows, **json.loads(out)}
-        once = line["cpu"] if model == "read" else once
+        print(model, out.strip(), flush=True)
+        return dict(json.loads(out))
+
+    reads, fits = [run("read")], {}
+    for model in (m for m in models if m != "read"):
+        fits[model] = run(model)
+        reads.append(run("read"))
+    once = {key: round(statistics.median(r[key] for r in reads), 2) for key in reads[0]}
+    lines = [{"model": "read", "rows": n_rows, **once, "every": [r["cpu"] for r in reads]}]
+    lines += [{"model": model, "rows": n_rows, **fit} for model, fit in fits.items()]
+    for line in lines:
         # On a machine that others use, processor time is what can be compared.
-        line["readings"] = round(line["cpu"] / max(once, 1e-9), 1)
+        line["readings"] = round(line["cpu"] / max(once["cpu"], 1e-9), 1)
         print(line, flush=True)
-        found.append(line)
-    return found
+    return lines
 
 
 def picture() -> None:
@@ -129,7 +140,8 @@ def main() -> None:
         for n_rows in args.rows:
             with tempfile.TemporaryDirectory() as folder:
                 new = measured(Path(folder), n_rows, args.memory, list(args.models))
-            old = [x for x in lines if x["rows"] != n_rows or x["model"] not in args.models]
+            told = {x["model"] for x in new}
+            old = [x for x in lines if x["rows"] != n_rows or x["model"] not in told]
             lines = sorted(old + new, key=lambda x: (x["rows"], MODELS.index(x["model"])))
             path.write_text(json.dumps({"memory": args.memory, "lines": lines}, indent=1) + "\n")
     picture()

@@ -84,6 +84,7 @@ def _imported(tree: ast.Module, at_once: bool) -> Iterator[tuple[str, ...]]:
         yield from (tuple(f.split(".")[1:]) for f in found if f.startswith("discreet."))
 
 
+@cache
 def _is_module(name: str) -> bool:
     path = SOURCE.parent.joinpath(*name.split("."))
     return path.with_suffix(".py").exists() or path.is_dir()

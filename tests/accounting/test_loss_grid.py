@@ -11,9 +11,10 @@ import pytest
 from dp_accounting.pld import pld_pmf
 from scipy.stats import binom
 
+from discreet.accounting import pld
 from discreet.accounting.batch_losses import poisson_profiles
 from discreet.accounting.gaussian_profile import gaussian_profile
-from discreet.accounting.loss_grid import ROUNDING, LossGrid
+from discreet.accounting.loss_grid import ROUNDING, LossGrid, _power
 from discreet.bounds import Array
 
 
@@ -158,3 +159,36 @@ def test_curves_pay_for_the_rounding_of_transforms(tilt: float) -> None:
             losses.lost * np.exp(np.minimum(losses.log_scale - tilt * at, 600.0))
         )
         assert np.all(losses.deltas(at) >= losses.hidden(at))
+
+
+@pytest.mark.parametrize("times", [1, 2, 50, 5000, 10**9])
+def test_powers_that_vanish_are_left_out_and_nothing_else(times):
+    masses = np.random.default_rng(0).dirichlet(np.ones(300))
+    numbers = np.fft.rfft(masses, 4096)
+    found = _power(numbers, times)
+    assert np.abs(found - numbers ** float(times)).max() <= 1e-60
+    assert (found == 0.0).any() == (times >= 50)
+
+
+@pytest.mark.parametrize("passes", [0, 1, 30])
+def test_a_hull_is_the_same_however_many_points_are_left_out_at_once(passes, monkeypatch):
+    monkeypatch.setattr(pld, "_PASSES", passes)
+    rng = np.random.default_rng(1)
+    for n in (2, 3, 40):
+        x = np.cumsum(rng.uniform(0.1, 1.0, n))
+        for y in (np.exp(-x), rng.normal(size=n), np.sin(x), -(x**2), np.zeros(n)):
+            found = pld.convex_hull(x, y)
+            slopes = np.diff(found) / np.diff(x)
+            assert (found <= y + 1e-12).all()
+            assert (np.diff(slopes) >= -1e-9).all()
+            # It touches from below, and is no lower than any line between two points needs.
+            lowest = [min(_line(x, y, i, j, k) for i, j in _around(n, k)) for k in range(0, n, 7)]
+            assert found[::7] == pytest.approx(np.array(lowest), abs=1e-9)
+
+
+def _around(n, k):
+    return [(i, j) for i in range(k + 1) for j in range(k, n)]
+
+
+def _line(x, y, i, j, k):
+    return y[k] if i == j else y[i] + (y[j] - y[i]) * (x[k] - x[i]) / (x[j] - x[i])

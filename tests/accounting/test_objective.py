@@ -375,3 +375,24 @@ def test_a_budget_beyond_all_noise_is_refused_without_numbers_nobody_passed(mode
 def test_a_tiny_delta_is_not_rounded_away_below_the_start_of_a_curve() -> None:
     flat = anchored(lambda epsilons: np.full_like(epsilons, 1e-30), np.array([0.0]), 1e-40)
     assert flat[0] >= 1e-30
+
+
+@pytest.mark.parametrize("mode", ["logistic", "sharp", "rkw23-tight"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (8.0, 1e-9)])
+def test_many_epsilons_at_once_are_bounded_about_as_well_as_each_alone(mode, epsilon, delta):
+    # Alone every epsilon has a fine search of its own; together most take over where others pass.
+    rule = MODES[mode]
+    strength = 3.0 * rule.floor(LOGISTIC, epsilon, "replace-one")
+    sigma = rule.sigma(LOGISTIC, epsilon, delta, strength, "replace-one")
+    event = rule.event(LOGISTIC, sigma, strength, "replace-one")
+    epsilons = np.linspace(0.0, 2.0 * epsilon, 301)[::-1]
+    alone = np.array([event.profile(e)[0] for e in epsilons.reshape(-1, 1)])
+    assert (event.profile(epsilons) >= alone * (1 - 1e-3)).all()
+    assert (event.profile(epsilons) <= alone * 1.05 + 1e-300).all()
+    assert np.median(event.profile(epsilons) / alone) <= 1.005
+    assert event.profile(epsilons[:40]) == pytest.approx(alone[:40], rel=1e-3)
+
+
+def test_many_epsilons_of_an_event_that_hides_nothing():
+    event = MODES["sharp"].event(LOGISTIC, 1e-5, 1.0, "replace-one")
+    assert (event.profile(np.linspace(0.0, 1.0, 200)) == 1.0).all()

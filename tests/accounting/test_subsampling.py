@@ -172,7 +172,7 @@ def test_poisson_by_quadrature(neighbours: str, steps: int) -> None:
     p = mixture(rate, 1.0, sigma)
     q = mixture(rate, -1.0 if neighbours == "replace-one" else 0.0, sigma)
     if steps == 2:
-        p, q = np.outer(p, p), np.outer(q, q)
+        p, q = (np.outer(one, one) for one in (2 * p[::2], 2 * q[::2]))
     event = PoissonGaussian(sigma, rate, steps, neighbours)  # type: ignore[arg-type]
     assert_exact(event, p, q)
 

@@ -43,7 +43,7 @@ def test_tiny_rates_cost_what_another_accountant_says(
     low, high = (
         privacy_loss_distribution.from_gaussian_mechanism(
             sigma,
-            value_discretization_interval=rate / 5,
+            value_discretization_interval=rate / 2,
             sampling_prob=rate,
             pessimistic_estimate=pessimistic,
             use_connect_dots=pessimistic,
@@ -84,7 +84,7 @@ def test_two_batches_are_exact_far_below_the_rounding_of_transforms(
     sigma: float, rate: float
 ) -> None:
     event, depths = PoissonGaussian(sigma, rate, 2, "zero-out"), set()
-    with mp.workdps(40):
+    with mp.workdps(32):
         for epsilon in (0.5 / sigma, 14.0 / sigma):
             exact = two_batches(sigma, rate, epsilon)
             assert exact <= event.delta(epsilon) <= 1.02 * exact

@@ -149,6 +149,7 @@ def test_rows_with_a_tie_are_errors() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=named)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.usefixtures("solved_once")
 def test_one_release_keeps_its_promise(loss: Loss, delta: float) -> None:
     rng = np.random.default_rng(4)
     X, y = np.ones((100, 1)), rng.choice(K, 100, p=[0.6, 0.3, 0.1])

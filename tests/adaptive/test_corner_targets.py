@@ -40,6 +40,7 @@ def data(loss: Loss, n: int = 400, p: int = 2, seed: int = 0) -> ArraySource:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.usefixtures("solved_once")
 def test_one_release_keeps_its_promise(loss: Loss, delta: float) -> None:
     job, source = task(loss, 100, 1, 10.0), data(loss, 100, 1)
     plan = OneShot(task=job, target=0.1, failure=0.2, delta=delta)

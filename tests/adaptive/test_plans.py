@@ -110,7 +110,7 @@ def test_query_sensitivity_by_brute_force(kind: str, relation: str, metric: str)
     query = Query(task=job, metric=metric, target=target)
     claim = query.sensitivity
     shared = own = 0.0
-    for k in range(60):
+    for k in range(24):
         X = rng.normal(size=(4, 2))
         y = rng.choice([-1, 1], size=4)
         other, labels = X.copy(), y.copy()

@@ -74,7 +74,7 @@ def test_an_algorithm_of_ones_own_is_a_plan() -> None:
 @pytest.mark.parametrize("neighbours", list(NEIGHBOURS))
 def test_the_exact_audit_shows_nearly_all_that_is_claimed(neighbours: Any) -> None:
     made = OutputPerturbation().plan(problem(neighbours=neighbours), Budget(2.0, 1e-6))
-    report = audit(made, method="exact", runs=500)
+    report = audit(made, method="exact", runs=200)
     assert 1.8 < report.lower <= report.claim == 2.0
     assert report.confidence == 1.0
     assert not report.violated
@@ -84,7 +84,7 @@ def test_the_exact_audit_sees_a_tenth_less_noise(monkeypatch: pytest.MonkeyPatch
     made = OutputPerturbation().plan(problem(), Budget(2.0, 1e-6))
     draw = GaussianNoise.sample
     monkeypatch.setattr(GaussianNoise, "sample", lambda *args: 0.9 * draw(*args))
-    assert audit(made, method="exact", runs=500).violated
+    assert audit(made, method="exact", runs=200).violated
 
 
 def test_the_exact_audit_takes_runs_of_one_draw_only() -> None:

@@ -11,7 +11,7 @@ from discreet.noise import Gaussian
 
 COMMAND = [
     "audit", "--model", "huber", "--rows", "2", "--features", "1", "--epsilon", "8",
-    "--row-norm", "1", "--algorithm", "noisy-gradient", "--runs", "100", "--seed", "1",
+    "--row-norm", "1", "--algorithm", "output-perturbation", "--runs", "100", "--seed", "1",
 ]  # fmt: skip
 
 
@@ -22,7 +22,7 @@ def test_a_sound_fit_is_not_accused_and_nothing_is_proved(
     seen = capsys.readouterr()
     assert seen.out.startswith("100 runs found no violation")
     assert "per row under zero-out (95 %). An audit cannot prove privacy." in seen.out
-    assert seen.err.startswith("attacking noisy-gradient: 100 runs on each neighbour")
+    assert seen.err.startswith("attacking output-perturbation: 100 runs on each neighbour")
 
 
 def test_a_fit_with_too_little_noise_leaves_with_one(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.accounting.gaussian_profile import _multiplier
+from discreet.accounting.gaussian_profile import _multiplier, gaussian_profile
 from discreet.bounds import NEIGHBOURS, Bounds
 
 PLANNED = [
@@ -20,12 +20,17 @@ PLANNED = [
     and hasattr(getattr(discreet, name), "plan")
 ]
 
-MOST_CALLS = 150_000
-"""Calls of Python functions, about a tenth of a second; calibration by bisection took 400,000."""
+MOST_CALLS = 100_000
+"""Calls of Python functions, some 50 ms; calibration by bisection took 400,000."""
+
+MOST_POINTS = 300_000
+"""Points of Gaussian curves, some 30 ms at 100 ns each; a search at every point took 3,000,000."""
 
 
-def calls(name: str, neighbours: str, budget: tuple[float, float], n_rows: int) -> int:
-    """Return how many functions of Python one plan calls."""
+def calls(
+    name: str, neighbours: str, budget: tuple[float, float], n_rows: int, points: list[int]
+) -> int:
+    """Return how many functions of Python one plan calls; ``points`` counts those of curves."""
     kind = getattr(discreet, name)
     chosen = {
         "epsilon": budget[0],
@@ -41,6 +46,8 @@ def calls(name: str, neighbours: str, budget: tuple[float, float], n_rows: int) 
     def seen(frame: Any, event: str, argument: Any) -> None:
         nonlocal count
         count += event == "call"
+        if event == "call" and frame.f_code is gaussian_profile.__code__:
+            points.append(frame.f_locals["epsilons"].size)
 
     _multiplier.cache_clear()
     before = sys.getprofile()
@@ -61,10 +68,18 @@ def calls(name: str, neighbours: str, budget: tuple[float, float], n_rows: int) 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("name", PLANNED)
 def test_a_plan_takes_little_work(name, neighbours, budget):
-    assert calls(name, neighbours, budget, 100_000) <= MOST_CALLS
+    points: list[int] = []
+    assert calls(name, neighbours, budget, 100_000, points) <= MOST_CALLS
+    assert sum(points) <= MOST_POINTS
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 def test_a_plan_for_many_rows_takes_little_work(neighbours):
-    for name in ("PrivateLogisticRegression", "PrivateHuberRegressor", "PrivateElasticNet"):
-        assert calls(name, neighbours, (1.019, 1.3e-6), 10**8) <= MOST_CALLS
+    several = ("LogisticRegression", "HuberRegressor", "ElasticNet", "PoissonRegressor", "Lasso")
+    for name in several:
+        for k, n_rows in enumerate((10**5, 10**7, 10**8)):
+            for epsilon in (0.10191, 1.0191):
+                points: list[int] = []
+                budget = (epsilon * (1.0 + 1e-3 * k), 1.3e-6)
+                assert calls(f"Private{name}", neighbours, budget, n_rows, points) <= MOST_CALLS
+                assert sum(points) <= MOST_POINTS

@@ -32,11 +32,11 @@ def test_an_elastic_net_clips_where_noise_dominates_and_the_penalty_is_small(del
     assert clip(1e-3, 100) == pytest.approx(0.125)
     assert clip(0.01, 100) == pytest.approx(0.32)
     assert clip(0.1, 100) == pytest.approx(1.0)
-    assert clip(1e-3, 100_000) == pytest.approx(1.0)
     between = PrivateElasticNet(alpha=1e-3, delta=delta, bounds=BOUNDS).plan(8, 6000).problem
     ratio = rows_against_noise(between, Budget(1.0, delta))
     assert 125 < ratio < 1000
     assert clip(1e-3, 6000) == pytest.approx(ratio / 1000)
+    assert clip(1e-3, 10**6) == pytest.approx(between.row_norm / between.typical_norm)
 
 
 def test_a_clip_that_is_asked_for_is_taken() -> None:

@@ -27,6 +27,7 @@ from discreet import (
 from discreet.data.storage import spill
 from discreet.errors import InvalidData, MissingBound
 from discreet.estimators import quantiles
+from discreet.estimators.shared.classes import class_numbers
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -227,3 +228,20 @@ def test_quantiles_of_files_are_those_of_rows_in_memory(
             assert found.guarantee_ == there.guarantee_
             assert found.feature_names_in_.tolist() == ["a", "b", "c"]
             assert np.abs(found.quantiles_[1]).max() < 0.2
+
+
+def test_labels_that_are_whole_numbers_are_numbered_like_any_others():
+    rng = np.random.default_rng(0)
+    for classes in ([0, 1], [-5, 7, 300], list(range(9))):
+        labels = rng.choice(classes, 50)
+        for kind in (np.int64, np.int16, np.float64, object):
+            found = class_numbers(np.array(classes), labels.astype(kind), "the classes")
+            assert (np.array(classes)[found] == labels).all()
+            assert found.dtype == np.int8
+    assert class_numbers(np.array([0, 1]), np.array([1, 0], np.uint8), "the classes").tolist() == [
+        1,
+        0,
+    ]
+    for strange in ([0, 2], [-1, 1]):
+        with pytest.raises(InvalidData, match="not among the classes"):
+            class_numbers(np.array([0, 1]), np.array(strange, np.int8), "the classes")

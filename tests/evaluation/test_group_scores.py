@@ -33,9 +33,9 @@ from discreet.files.checksums import with_checksum
 from discreet.report.evaluated import evaluation_section
 
 RNG = np.random.default_rng(0)
-X = RNG.uniform(-1, 1, (3000, 1))
+X = RNG.uniform(-1, 1, (900, 1))
 Y = (X[:, 0] > 0).astype(int)
-PEOPLE = np.repeat(np.arange(1000), 3)
+PEOPLE = np.repeat(np.arange(300), 3)
 MODEL = LogisticRegression().fit(X, Y)
 
 
@@ -108,8 +108,8 @@ def test_groups_and_their_cap_belong_together_and_fit_the_rows() -> None:
 
 
 def written(folder: Path, table: pa.Table) -> str:
-    for k in range(0, table.num_rows, 700):
-        pq.write_table(table.slice(k, 700), folder / f"{k:05}.parquet", row_group_size=330)
+    for k in range(0, table.num_rows, 210):
+        pq.write_table(table.slice(k, 210), folder / f"{k:05}.parquet", row_group_size=99)
     return str(folder)
 
 
@@ -198,4 +198,4 @@ def test_an_evaluation_of_groups_is_saved_loaded_and_reported(neighbours: str) -
 def test_a_public_size_is_refused_where_it_is_secret() -> None:
     found = evaluate(MODEL, X, Y, epsilon=5.0, groups=PEOPLE, rows_per_group=3, random_state=0)
     with pytest.raises(InvalidData, match="damaged"):
-        Evaluation.from_dict(with_checksum(found.to_dict() | {"n_rows": 3000}))
+        Evaluation.from_dict(with_checksum(found.to_dict() | {"n_rows": 900}))

@@ -73,22 +73,23 @@ def test_width_of_the_interval_is_that_of_the_specification():
     assert list(widths.values()) == pytest.approx([0.312, 0.415], abs=0.006)
 
 
+def covered(scale, runs=500):
+    """Return how often an interval of a share holds it that knows of noise of such a scale."""
+    random, law, hits = np.random.default_rng(1), NoiseLaw("gaussian", scale), 0
+    for _ in range(runs):
+        counted = random.binomial(60, 0.85) + 3.0 * random.normal()
+        share = exact_share(counted, 60, law.cdf, level=0.95, noise=scale)
+        hits += share.low <= 0.85 <= share.high
+    return hits / runs
+
+
 def test_interval_of_a_share_covers_by_simulation():
-    random, law, hits = np.random.default_rng(1), NoiseLaw("gaussian", 3.0), 0
-    for _ in range(RUNS):
-        counted = random.binomial(60, 0.85) + 3.0 * random.normal()
-        share = exact_share(counted, 60, law.cdf, level=0.95, noise=3.0)
-        hits += share.low <= 0.85 <= share.high
-    assert abs(hits / RUNS - 0.95) < SLACK
+    assert abs(covered(3.0) - 0.95) < 2 * SLACK  # a quarter of the runs
 
 
-def test_interval_that_ignores_noise_fails():
-    random, quiet, hits = np.random.default_rng(1), NoiseLaw("gaussian", 1e-3), 0
-    for _ in range(RUNS):
-        counted = random.binomial(60, 0.85) + 3.0 * random.normal()
-        share = exact_share(counted, 60, quiet.cdf, level=0.95, noise=0.0)
-        hits += share.low <= 0.85 <= share.high
-    assert hits / RUNS < 0.9
+@pytest.mark.parametrize("scale", [1e-3, 1.5])
+def test_interval_that_ignores_noise_fails(scale):
+    assert covered(scale) < 0.95 - 2 * SLACK
 
 
 def test_shares_of_millions_of_rows_are_quick_and_right():

@@ -347,6 +347,14 @@ class BareLie(Squared):
 
 
 @dataclass(frozen=True)
+class SingleLie(Squared):
+    slopes_in_float32 = True
+
+    def bare_slope(self):  # type: ignore[no-untyped-def]
+        return 1.0, lambda z, y: z - y if z.dtype == np.float64 else z, 1.0
+
+
+@dataclass(frozen=True)
 class ScalarLie(Squared):
     def scalar_slope(self):  # type: ignore[no-untyped-def]
         return (lambda z, y: y - z), ()
@@ -395,6 +403,7 @@ class TermsLie(Hinge):
         (CurvatureLie(), "curvature_near"),
         (InverseLie(), "slope_inverse"),
         (BareLie(), "bare_slope"),
+        (SingleLie(), "slopes_in_float32"),
         (ScalarLie(), "scalar_slope"),
         (ConstantLie(), "lipschitz|slopes"),
         (SignLie(), "one_signed"),

@@ -14,6 +14,7 @@ from listed import CASES, applies, made, planned, unclipped
 from discreet import AuditReport, audit
 from discreet.accounting import Budget, Guarantee
 from discreet.algorithms import ALGORITHMS
+from discreet.algorithms.support import votes
 from discreet.auditing import worst_pair
 from discreet.noise import Seeded
 from discreet.problem import Plan
@@ -24,9 +25,15 @@ CONFIDENT: dict[str, Any] = {"confidence": 1 - 5e-7, "random_state": 1}
 RUNS = 150
 """Runs on each neighbour. Seeds are fixed, so that every outcome repeats."""
 
-FACTORS = (4.0, 16.0)
-"""How many times too small the noise of a planted fault is. Where not all of what a proof allows
-for can be attained, as where a budget is shared out, the first may pass for the truth."""
+FAINT = {("exponential-sampling", True), ("frank-wolfe", True), ("purification", False)}
+"""Algorithms, without delta or with one, of which not all that the proof allows for can be
+attained, as where a budget is shared out: less noise may pass for the truth."""
+
+
+def factor(name: str, pure: bool) -> float:
+    """How many times too small the noise of a planted fault is."""
+    return 16.0 if (name, pure) in FAINT else 4.0
+
 
 SUMS = {
     "bolt-on",
@@ -45,6 +52,20 @@ ATTACKED = [case for case in CASES if case[0] not in SUMS]
 
 PUBLIC = [case for case in ATTACKED if case[1] != "add-remove"]
 """Cases with a public size: add-remove takes the noise of zero-out."""
+
+
+@pytest.fixture(autouse=True)
+def _a_block_votes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vote depends on the rows of its block alone, so that runs may share it."""
+    vote, found = votes.block_vote, {}
+
+    def once(X: Any, y: Any, *rest: Any) -> tuple[int, ...]:
+        key = X.shape, X.tobytes(), y.tobytes(), rest
+        if key not in found:
+            found[key] = vote(X, y, *rest)
+        return found[key]
+
+    monkeypatch.setattr(votes, "block_vote", once)
 
 
 def attacked(plan: Plan, claim: Guarantee | None = None, runs: int = RUNS) -> AuditReport:
@@ -81,13 +102,10 @@ def test_no_algorithm_spends_more_than_it_claims(name: str, relation: str, pure:
 @pytest.mark.parametrize(("name", "relation", "pure"), PUBLIC)
 def test_a_budget_that_is_too_large_is_caught(name: str, relation: str, pure: bool) -> None:
     plan = attackable(name, relation, pure)
-    for factor in FACTORS:
-        wrong = planned(name, relation, pure, factor)
-        assert wrong is not None
-        found = attacked(wrong, plan.guarantee)
-        if found.violated:
-            return
-    raise AssertionError(str(found))
+    wrong = planned(name, relation, pure, factor(name, pure))
+    assert wrong is not None
+    found = attacked(wrong, plan.guarantee)
+    assert found.violated, str(found)
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in ATTACKED}))

@@ -94,7 +94,8 @@ def test_every_class_is_fitted_against_the_rest() -> None:
     random = Seeded(5)
     for k in range(3):
         alone = plan.each.run(ArraySource(X, (y == k).astype(int)), random)
-        np.testing.assert_array_equal(together.weights[:, k], alone.weights)
+        # Sums of all classes are taken together, so only their rounding may differ.
+        np.testing.assert_allclose(together.weights[:, k], alone.weights, rtol=1e-9, atol=1e-12)
     assert together.guarantee == replace(plan.guarantee, secure=False)
 
 

@@ -59,6 +59,9 @@ def zcdp_profile(epsilons: Array, rho: float) -> Array:
     >>> zcdp_profile(np.array([1.0]), 0.1).round(6)
     array([0.008933])
     """
+    if epsilons.size == 1:
+        low = np.full_like(epsilons, _log_order(float(epsilons.flat[0]), rho))
+        return _at_order(low, epsilons, rho)
     # The exponent is strictly convex in the order; bisect its derivative.
     low, high = np.full_like(epsilons, -40.0), np.full_like(epsilons, 60.0)
     for _ in range(60):
@@ -66,7 +69,22 @@ def zcdp_profile(epsilons: Array, rho: float) -> Array:
         gap = np.exp(middle)
         slope = (2 * gap + 1) * rho - epsilons - np.log1p(1 / gap)
         low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
-    gap = np.exp(low)
+    return _at_order(low, epsilons, rho)
+
+
+def _log_order(epsilon: float, rho: float) -> float:
+    """Bisect for one epsilon: plain numbers take a tenth of the time of arrays."""
+    low, high = -40.0, 60.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        gap = math.exp(middle)
+        falls = (2 * gap + 1) * rho - epsilon - math.log1p(1 / gap) < 0
+        low, high = (middle, high) if falls else (low, middle)
+    return low
+
+
+def _at_order(log_gap: Array, epsilons: Array, rho: float) -> Array:
+    gap = np.exp(log_gap)
     exponent = gap * (rho * (1 + gap) - epsilons - np.log1p(1 / gap)) - np.log1p(gap)
     return np.maximum(np.exp(np.minimum(exponent, 0.0)), TINY)
 

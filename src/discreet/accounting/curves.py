@@ -11,7 +11,9 @@ from scipy.special import expit, log_ndtr
 
 from discreet.bounds import Array
 
-_GRID = np.linspace(0.0, 1.0, 17)
+# Calls cost more than points: for one epsilon few rounds of many points, for several many of few.
+_FINE, _COARSE = (np.linspace(0.0, 1.0, 129), 2), (np.linspace(0.0, 1.0, 17), 3)
+_NODES = 33
 _MARGINS = np.linspace(-36.0, 36.0, 4097)
 # exp of more than this is no use as a weight, and 700 overflows.
 _LARGEST = 600.0
@@ -95,18 +97,44 @@ def through_common(
     >>> through_common(still, still, np.array([1.0]), 0.0)
     array([0.])
     """
+
+    def bound(at: Array, first: Array) -> Array:
+        first = np.minimum(first, _LARGEST)
+        return appear(first) + np.exp(first) * vanish(np.maximum(at - first, 0.0))
+
+    if epsilons.size <= 2 * _NODES:
+        return _refined(bound, epsilons, start, *(_FINE if epsilons.size == 1 else _COARSE))[0]
+    # A few are searched; where others pass lies between where those do.
+    nodes = np.sort(epsilons, axis=None)[np.linspace(0, epsilons.size - 1, _NODES).astype(int)]
+    least, where = _refined(bound, nodes, start, *_COARSE)
+    some = least < 1.0
+    if not some.any():
+        return np.ones_like(epsilons)
+    shared = np.interp(epsilons, nodes[some], where[some])
+    # privacy: every point between is valid.
+    return np.minimum(bound(epsilons, np.clip(shared, np.minimum(start, epsilons), epsilons)), 1.0)
+
+
+def _refined(
+    bound: Callable[[Array, Array], Array],
+    epsilons: Array,
+    start: float,
+    grid: Array,
+    rounds: int,
+) -> tuple[Array, Array]:
+    """Return the least of a bound at each epsilon on a grid that is refined, and where it is."""
     low, high = np.minimum(start, epsilons), epsilons
-    best, every = np.ones_like(epsilons), np.indices(epsilons.shape)
-    for _ in range(4):
-        width = high - low
-        first = np.minimum(low[..., None] + width[..., None] * _GRID, _LARGEST)
-        rest = np.maximum(epsilons[..., None] - first, 0.0)
-        values = appear(first) + np.exp(first) * vanish(rest)
-        at = values.argmin(axis=-1)
-        best = np.minimum(best, values.min(axis=-1))
-        centre = first[*every, at]
-        low, high = np.maximum(low, centre - width / 16), np.minimum(high, centre + width / 16)
-    return best
+    best, where = np.ones_like(epsilons), epsilons
+    for _ in range(rounds):
+        width = (high - low) / (len(grid) - 1)
+        points = low[..., None] + (high - low)[..., None] * grid
+        values = bound(epsilons[..., None], points)
+        at = values.argmin(axis=-1)[..., None]
+        least = np.take_along_axis(values, at, axis=-1)[..., 0]
+        centre = np.take_along_axis(points, at, axis=-1)[..., 0]
+        where, best = np.where(least < best, centre, where), np.minimum(best, least)
+        low, high = np.maximum(low, centre - width), np.minimum(high, centre + width)
+    return best, where
 
 
 def folded_rdp(shift: float, order: float) -> float:

@@ -151,12 +151,14 @@ def smallest_feasible(
     *,
     limit: float = 1e300,
     start: float = 1.0,
+    step: float = 0.25,
     accuracy: float = 1e-12,
 ) -> float:
     """Return the smallest positive number whose value is within a bound, from the feasible side.
 
     ``value`` must fall. It takes far fewer evaluations than :func:`least`, which
-    only asks whether a number is feasible, and the fewer the better the guess ``start``.
+    only asks whether a number is feasible, and the fewer the better the guess ``start``. The
+    first ``step`` away from it, relative, should be about how far off the guess may be.
     The number is at most ``accuracy`` too large, relative to itself. Returns infinity when
     nothing up to ``limit`` is feasible.
 
@@ -168,7 +170,7 @@ def smallest_feasible(
     def over(log: float) -> float:
         return math.log(max(value(math.exp(log)), 1e-320)) - goal
 
-    at, step = math.log(start), 0.25
+    at = math.log(start)
     up = over(at) > 0.0
     while True:
         next_one = min(at + step, math.log(limit)) if up else max(at - step, -690.0)

@@ -32,6 +32,9 @@ _LEAST_ORDER, _ORDERS = 2.0**-8, 16
 ROUNDING = 1e-14
 """What transforms may hide of a sum of masses, for each of them; measured well below."""
 
+_VANISHING = 1e-60
+"""Powers in a transform that are left out: what they add is far below what rounding hides."""
+
 _RAISED = 2.0**-42
 """What a tilted mass may be off by, relatively."""
 
@@ -128,7 +131,7 @@ class LossGrid:
         # Positions on a circle that holds the window once.
         places = (self.first + np.arange(len(self.masses))) % size
         circle = np.bincount(places, self.masses, size)
-        sums = fft.irfft(fft.rfft(circle) ** float(times), size)
+        sums = fft.irfft(_power(fft.rfft(circle), times), size)
         masses = np.maximum(np.roll(sums, -(low % size))[: high - low + 1], 0.0)
         return replace(
             self,
@@ -226,3 +229,12 @@ def _masses(gap: float, curve: Array) -> Array:
     masses = drops / -math.expm1(-gap)
     masses[:-1] -= drops[1:] / math.expm1(gap)
     return np.asarray(masses)
+
+
+def _power(numbers: Array, times: int) -> Array:
+    """Return powers of complex numbers of at most about 1; vanishing ones are zero."""
+    result = np.zeros_like(numbers)
+    # Most vanish, and far below what transforms round by: they are not worth their logarithms.
+    some = numbers.real**2 + numbers.imag**2 > _VANISHING ** (2.0 / times)
+    result[some] = numbers[some] ** float(times)
+    return result

@@ -291,6 +291,8 @@ class LogisticMode(Sharp):
         # epsilon the loss grows no faster than the one of the Gaussian mechanism.
         bent = _tails(at, logistic_noise(epsilons, kappa(at.terms, at.strength)))
         # Below the cost of the curvature alone the chord from epsilon = -inf is shorter.
+        if np.all(epsilons >= self.cost(at.terms, at.strength)):
+            return bent
         return np.minimum(bent, super().appear(at, epsilons))
 
     def rdp(self, at: ObjectivePerturbation, order: float) -> float:

@@ -10,6 +10,7 @@ from collections import Counter
 from functools import lru_cache, reduce
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.accounting.events import Curve, Event, Pure
 from discreet.accounting.gaussian_profile import least, two_sided
@@ -21,6 +22,7 @@ _REACH = 300.0
 _ANY = 1e15  # above every epsilon of a budget
 _STEPS = 200  # budgets are split in hundredths, and halves of them again
 _CLEAR = 1e3  # how far above what may be hidden a curve is clear
+_PASSES = 30  # over all points, after which a hull is found point by point
 _CELLS = 400  # of a chain's first curve; eight times as many change delta by less than a thousandth
 
 
@@ -41,21 +43,27 @@ def convex_hull(positions: Array, values: Array) -> Array:
     >>> convex_hull(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.9, 0.0]))
     array([1. , 0.5, 0. ])
     """
-    across, up = np.diff(positions), np.diff(values)
-    bent = np.flatnonzero(~(up[:-1] * across[1:] < up[1:] * across[:-1]))
-    if not len(bent):
-        return values + 0.0
-    # All points before the first that is too high are kept, unless later ones say otherwise.
-    keep = list(range(int(bent[0]) + 2))
-    x, y = positions.tolist(), values.tolist()
-    for k in range(len(keep), len(x)):
-        while len(keep) > 1:
-            i, j = keep[-2], keep[-1]
+    keep: npt.NDArray[np.intp] = np.arange(len(positions))
+    for _ in range(_PASSES):
+        across, up = np.diff(positions[keep]), np.diff(values[keep])
+        bent = np.flatnonzero(~(up[:-1] * across[1:] < up[1:] * across[:-1]))
+        if not len(bent):
+            return values + 0.0 if len(keep) == len(values) else _joined(positions, values, keep)
+        # No point above a line between two others is on the hull, whether or not these are.
+        keep = np.delete(keep, bent + 1)
+    x, y, hull = positions[keep].tolist(), values[keep].tolist(), [0]
+    for k in range(1, len(x)):
+        while len(hull) > 1:
+            i, j = hull[-2], hull[-1]
             if (y[j] - y[i]) * (x[k] - x[j]) < (y[k] - y[j]) * (x[j] - x[i]):
                 break
-            keep.pop()
-        keep.append(k)
-    return np.interp(positions, positions[keep], values[keep])
+            hull.pop()
+        hull.append(k)
+    return _joined(positions, values, keep[hull])
+
+
+def _joined(positions: Array, values: Array, keep: npt.NDArray[np.intp]) -> Array:
+    return np.asarray(np.interp(positions, positions[keep], values[keep]))
 
 
 def pld_delta(events: tuple[Event, ...], epsilon: float) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.data.blocks import Total, gamma, slices, summed
-from discreet.data.blockwise import BLOCK_ROWS, cut_slopes
+from discreet.data.blockwise import BLOCK_ROWS, Index, cut_slopes
 from discreet.data.norms import TINY, products
 from discreet.data.rows import Rows
 from discreet.losses import Loss
@@ -67,6 +67,28 @@ class Reach(NamedTuple):
     weight: float
 
 
+def few_are_active(rows: Rows, loss: Loss) -> bool:
+    """Return whether sums over few of the rows are possible and pay.
+
+    >>> from discreet.losses import Hinge, Logistic
+    >>> rows = Rows(np.ones((2**18, 2)), np.ones(2**18))
+    >>> few_are_active(rows, Hinge()), few_are_active(rows, Logistic())
+    (True, False)
+    """
+    n, p = rows.n_rows, rows.dimension
+    if rows.sparse or rows.X.dtype != np.float64 or rows.resident.spilled or loss.outputs > 1:
+        return False
+    # privacy: sizes are public where positions are kept.
+    if not LEAST_VALUES <= n * p <= MOST_VALUES:
+        return False
+    if not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard):
+        return False
+    inner = loss.inner
+    if not inner.quadratic and inner.corner(np.ones(1)) is None:
+        return False
+    return p <= MOST_COLUMNS["quadratic" if inner.quadratic else "corner"]
+
+
 def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> ActiveRows | None:
     """Return a way to sum over few of the rows, or None if there is none or it does not pay.
 
@@ -75,20 +97,7 @@ def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> A
     >>> [active_rows(rows, loss, reach, None) is None for loss in (Hinge(), Logistic())]
     [False, True]
     """
-    n, p = rows.n_rows, rows.dimension
-    if rows.sparse or rows.X.dtype != np.float64 or rows.resident.spilled or loss.outputs > 1:
-        return None
-    # privacy: sizes are public where positions are kept.
-    if not LEAST_VALUES <= n * p <= MOST_VALUES:
-        return None
-    if not BLOCK_ROWS <= n <= min(MOST_ROWS, rows.shard):
-        return None
-    inner = loss.inner
-    if not inner.quadratic and inner.corner(np.ones(1)) is None:
-        return None
-    if p > MOST_COLUMNS["quadratic" if inner.quadratic else "corner"]:
-        return None
-    return ActiveRows(rows, loss, reach, weight)
+    return ActiveRows(rows, loss, reach, weight) if few_are_active(rows, loss) else None
 
 
 class ActiveRows:
@@ -123,6 +132,7 @@ class ActiveRows:
         self._moments: tuple[Array, Array] | None = None
         self._few = self._steps()
         self._room = np.empty((2, rows.n_rows))
+        self._copies: Any = np.empty((0, rows.dimension))
 
     def limit(self, cap: Array, clip: float) -> None:
         """Set the largest slope of each row and the clip it comes from."""
@@ -200,7 +210,7 @@ class ActiveRows:
         # A room that is not a number makes a row active too.
         places = np.flatnonzero(~(room > least))
         self._centre, self._radius = w.copy(), radius
-        self._X, self._places = rows.X[places], places
+        self._X, self._places = self._copied(places), places
         self._near = self._joint[places]
         if self._corner is None:
             self._within = self._most[places] - self._unsure
@@ -208,6 +218,16 @@ class ActiveRows:
             self._near_sides = tuple(side[places] for side in self._sides)
             slope[places] = 0.0
             self._fixed = self._sum(rows.X, slope)
+
+    def _copied(self, places: Index) -> Array:
+        """Return some rows, in memory that later ones take too: fresh memory is slow."""
+        if len(places) > len(self._copies):
+            # A little more, because the number is about the same again and again.
+            room = min(self._rows.n_rows, len(places) + len(places) // 4)
+            self._copies = np.empty((room, self._rows.dimension))
+        # Without a mode numpy gathers into memory of its own first.
+        room = self._copies[: len(places)]
+        return np.asarray(np.take(self._rows.X, places, axis=0, out=room, mode="wrap"))
 
     def _chosen(self, w: Array, size: float) -> tuple[float, float]:
         """Return the radius that should cost least, and by how much predictions may be off."""
@@ -284,7 +304,13 @@ class ActiveRows:
     @staticmethod
     def _side(t: Array, low: Array, high: Array) -> Array:
         """Return slopes at predictions that are so far beyond the corner."""
-        return np.where(t < 0.0, low, high)
+        # Bits are chosen by masks, in a quarter of the time of np.where.
+        mask = (t < 0.0).astype(np.int64)
+        np.negative(mask, out=mask)
+        other = high.view(np.int64)
+        mask &= low.view(np.int64) ^ other
+        mask ^= other
+        return mask.view(np.float64)
 
     def _weighted(self, slope: Array, places: Any = slice(None)) -> Array:
         return slope if self._weight is None else self._weight[places] * slope

@@ -14,11 +14,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS has to be loaded before threads are limited
@@ -113,14 +113,31 @@ def cores() -> int:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    return [
+        library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"
+    ]
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which BLAS uses one thread, whatever the machine has."""
-    context: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return context
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Return a context in which BLAS uses one thread, whatever the machine has.
+
+    >>> with one_blas_thread():
+    ...     {library.get_num_threads() for library in _blas()} <= {1}
+    True
+    """
+    # Sums of few rows come here often, so what is so already is left alone.
+    before = [(library, library.get_num_threads()) for library in _blas()]
+    try:
+        for library, threads in before:
+            if threads != 1:
+                library.set_num_threads(1)
+        yield
+    finally:
+        for library, threads in before:
+            if threads != 1:
+                library.set_num_threads(threads)
 
 
 def in_order(function: Callable[[T], R], jobs: Iterable[T]) -> Iterator[R]:

@@ -19,6 +19,7 @@ from discreet.data.narrow import combined
 from discreet.data.norms import TINY, outwards
 from discreet.data.row_products import combine, one_by_one, turned
 from discreet.data.rows import Rows
+from discreet.data.single_slopes import SingleSlopes
 from discreet.losses import Loss
 
 Index = npt.NDArray[np.int64]
@@ -54,6 +55,8 @@ class Blockwise:
         Weights of the rows; None if they are all 1 (or their rows zero).
     shifting
         Whether the positions of rows may differ between neighbours.
+    single
+        Slopes of sums over all rows by margins in float32, if these will do.
 
     Examples
     --------
@@ -66,8 +69,17 @@ class Blockwise:
     (array([0.6, 1.8]), 1)
     """
 
-    def __init__(self, rows: Rows, loss: Loss, weight: Array | None, *, shifting: bool) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        loss: Loss,
+        weight: Array | None,
+        *,
+        shifting: bool,
+        single: SingleSlopes | None = None,
+    ) -> None:
         self._rows, self._weight, self._shifting = rows, weight, shifting
+        self._single = single
         self._inner, self._slope, self._outer = loss.bare_slope()
         # Labels in a spill file are made ready again and again, because memory is short.
         self._ready = None if rows.resident.spilled else loss.bare_labels(rows.y)
@@ -91,7 +103,8 @@ class Blockwise:
         """
         read, margins, add = self._ways(w, index)
         w, high = self._inner * w, self._cap
-        slope_of, clip, weight = self._slope, cut_slopes if w.ndim == 1 else _shorten, self._weight
+        slope_of, clip, weight = self._slope, self._clip, self._weight
+        single = self._single if index is None else None
         total, short, size = np.zeros(w.shape), 0, block.stop - block.start
         # Equal parts, because a short one takes as many calls as a long one.
         step = -(-size // -(-size // self._most))
@@ -99,7 +112,10 @@ class Blockwise:
             pick: Pick = slice(start, min(start + step, block.stop))
             pick = pick if index is None else index[pick]
             X = read(pick)
-            slope = slope_of(margins(X, w), *self._of(pick))
+            if single is not None and isinstance(pick, slice):
+                slope = single(pick, w)
+            else:
+                slope = slope_of(margins(X, w), *self._of(pick))
             if weight is not None:
                 slope = (weight[pick] * slope.T).T
             whole = slope.copy() if count else slope
@@ -124,8 +140,11 @@ class Blockwise:
         if self._weight is not None:
             slope = (self._weight[index] * slope.T).T
         # privacy: a power of two, so the real cap is kept to the last bit.
-        clip = cut_slopes if w.ndim == 1 else _shorten
-        return X, self._outer * clip(slope, self._cap[index] / self._outer)
+        return X, self._outer * self._clip(slope, self._cap[index] / self._outer)
+
+    def _clip(self, slope: Array, high: Array) -> Array:
+        """Cut the slopes of rows to their caps, in place."""
+        return cut_slopes(slope, high) if slope.ndim == 1 else _shorten(slope, high)
 
     def _of(self, pick: Pick) -> tuple[Array, ...]:
         """Return the labels of rows, as their slope takes them."""

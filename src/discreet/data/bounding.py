@@ -285,6 +285,10 @@ class Bounding:
             pass
         return Rows(X if lean is None else lean, y, weight, norms)
 
+    def encoded(self, y: Any | None, n_rows: int) -> Array:
+        """Return labels as numbers; one that is not usable becomes a harmless one."""
+        return self._labels.encode(y, n_rows)[0]
+
     def _attached(self, n_rows: int) -> Array:
         """Return room for labels as the loss takes them."""
         return self.loss.attach(self._labels.empty(n_rows), np.empty(n_rows))
@@ -333,28 +337,34 @@ class Bounding:
         # bounded because one of them is huge. The others must come out as without it.
         by_rows = out.strides[-1] == out.itemsize
         block = out if storage is WIDE and by_rows else np.empty(out.shape)
-        body = block[:, : self.n_features]
+        # In one piece, because numpy is slow on many short ones.
+        body = np.empty((len(out), self.n_features))
         body[:] = raw.X
         norms = norms_of(body)
         blank |= ~finite_rows(body, norms)
         norms[blank] = 0.0
         known = norms if self._ranges is None else None
-        found = self._bound_features(block, blank, storage, known)
+        found = self._bound_features(block, blank, storage, known, body)
         if block is not out:
             out[:] = block
         return found
 
     def _bound_features(
-        self, out: Array, blank: Mask, storage: Storage = WIDE, norms: Array | None = None
+        self,
+        out: Array,
+        blank: Mask,
+        storage: Storage = WIDE,
+        norms: Array | None = None,
+        given: Array | None = None,
     ) -> Array:
         """Bound the features of a dense block in place and return the norms of its rows.
 
         All rows but the blank ones must be finite. ``norms`` are those of the rows as they
-        are, if they are known and there are no ranges.
+        are, if they are known and there are no ranges. The features are those of ``given``, which
+        is overwritten, or of the block.
         """
         body = out[:, : self.n_features]
-        # In one piece, because numpy is slow on many short ones.
-        flat = np.ascontiguousarray(body)
+        flat = np.ascontiguousarray(body) if given is None else given
         flat[blank] = 0.0
         if self._ranges is not None:
             for part, (low, high, centre, half) in together(flat, self._ranges):

@@ -44,6 +44,7 @@ from discreet.data.compiled import Kernel, kernel_for
 from discreet.data.narrow import SLIM, steady
 from discreet.data.norms import TINY
 from discreet.data.rows import Rows
+from discreet.data.single_slopes import single_slopes
 from discreet.data.storage import NARROW, NARROW_RANGE, NEARBY, Resident, Room, in_range
 from discreet.losses import Loss
 
@@ -171,6 +172,8 @@ class ClippedSums:
     reach
         Public bounds on a row, with which sums at weights that move little may
         compute few rows anew (:mod:`discreet.data.active_rows`).
+    coarse
+        Whether noise hides what slopes lose in float32 (:mod:`discreet.data.single_slopes`).
 
     Examples
     --------
@@ -192,6 +195,7 @@ class ClippedSums:
         shifting: bool = False,
         work: float | None = None,
         reach: Reach | None = None,
+        coarse: bool = False,
     ) -> None:
         self.rows = rows
         self.loss = loss
@@ -221,7 +225,8 @@ class ClippedSums:
             plain &= bool(((weight == 1.0) | (size == 0.0)).all())
         self._weight = None if plain else rows.weight
         self._clip = math.nan
-        self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting)
+        single = single_slopes(rows, loss) if coarse and not shifting and self._near else None
+        self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting, single=single)
         if reach is not None and not shifting and self._near:
             self._active = active_rows(rows, loss, reach, self._weight)
         self._kernel: Kernel | None = None
@@ -259,7 +264,8 @@ class ClippedSums:
         return self._sum(index, w, clip, count=True)
 
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
-        positive("clip", clip)
+        if clip != self._clip:
+            positive("clip", clip)
         n_rows = self.rows.n_rows if index is None else len(index)
         if self._active is not None and index is None and not count:
             if clip != self._clip:

@@ -18,6 +18,7 @@ from discreet.tuned.defaults import (
     CLIP_PERTURBED,
     CLIP_ROWS,
     CLIP_SCARCE,
+    REGIONS,
 )
 
 
@@ -49,7 +50,11 @@ def capped(case: Case, *, perturbed: bool = False) -> Problem:
     >>> clip(1000), clip(100_000), clip(300_000)
     (0.251, 0.374, 0.622)
     """
-    part = CLIP_SCARCE + (CLIP_MANY - CLIP_SCARCE) * min(1.0, case.rows_per_noise / CLIP_ROWS)
+    problem, rows = case.problem, case.rows_per_noise
+    part = CLIP_SCARCE + (CLIP_MANY - CLIP_SCARCE) * min(1.0, rows / CLIP_ROWS)
     if perturbed:
         part = CLIP_PERTURBED
-    return replace(case.problem, loss=CalibratedLogistic(clip=part * case.problem.typical_norm))
+    # With rows in plenty nothing but groups is capped, in the end for the longest rows.
+    plenty = max(1.0, rows / REGIONS[-2].below)
+    norm = min(problem.row_norm, plenty * problem.typical_norm)
+    return replace(problem, loss=CalibratedLogistic(clip=part * norm))

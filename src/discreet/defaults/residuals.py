@@ -16,7 +16,7 @@ from discreet.tuned.defaults import (
 
 
 def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None) -> float:
-    """Return the clip of residuals, in half label ranges, by public facts.
+    """Return the clip of residuals, in half label ranges for a row of typical norm.
 
     Noise grows with the clip ``c`` and bias falls with it: by ``1 / c^2`` if
     nothing but the variance of residuals is known, against noise of square
@@ -24,6 +24,9 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
     grows like the root of ``q``. An elastic net holds back noise by itself, so with
     many rows clipping has less to save than it costs, and it fades. It also
     outweighs what a small clip leaves of the gradients, so the clip grows with it.
+
+    Longer rows are clipped at smaller residuals. So with rows in plenty the clip grows
+    until it leaves one of half the label range to the longest row: then no bias stays.
 
     Parameters
     ----------
@@ -47,5 +50,6 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
     if penalty is None:
         wanted = math.sqrt(rows) / RESIDUAL_ROOT
     else:
-        wanted = max(rows / RESIDUAL_ROWS, RESIDUAL_PENALTY * penalty)
-    return min(RESIDUAL_MOST, max(RESIDUAL_LEAST, wanted))
+        wanted = max(rows / RESIDUAL_ROWS, min(RESIDUAL_MOST, RESIDUAL_PENALTY * penalty))
+    most = RESIDUAL_MOST * problem.row_norm / problem.typical_norm
+    return min(most, max(RESIDUAL_LEAST, wanted))

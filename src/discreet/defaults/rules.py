@@ -85,8 +85,12 @@ class ManyRows(Rule):
         return many_rows(case.problem)
 
     def plan(self, case: Case) -> Plan | None:
+        algorithm = ObjectivePerturbation(**case.asked.parameters)
         try:
-            plan = case.planned(ObjectivePerturbation(**case.asked.parameters))
+            # The rules that follow may want another plan than the one without steps.
+            if not algorithm.may_correct(case.problem, case.budget):
+                return None
+            plan = case.planned(algorithm)
         except (Incompatible, BudgetTooSmall, MissingBound):
             return None
         assert isinstance(plan, ObjectivePerturbationPlan)

@@ -142,6 +142,7 @@ class Loss(Part):
         "scalar_slope",
         "bare_slope",
         "bare_labels",
+        "slopes_in_float32",
     )
 
     @property
@@ -156,6 +157,9 @@ class Loss(Part):
 
     smoothed: ClassVar[str | None] = None
     """The name of the loss that rounds the corners of this one, if there is one."""
+
+    slopes_in_float32: ClassVar[bool] = False
+    """Whether ``bare_slope`` takes margins in float32 and stays as exact as these are."""
 
     @property
     def proved_convex(self) -> bool:

@@ -86,6 +86,7 @@ class CalibratedLogistic(Loss):
     name: ClassVar[str] = "calibrated-logistic"
     probabilities: ClassVar[bool] = True
     target: ClassVar[Target] = "sign"
+    slopes_in_float32: ClassVar[bool] = True
 
     clip: float
 

@@ -69,6 +69,7 @@ class Logistic(Loss):
     probabilities: ClassVar[bool] = True
     pull: ClassVar[float | None] = _PULL
     target: ClassVar[Target] = "sign"
+    slopes_in_float32: ClassVar[bool] = True
 
     def value(self, z: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * z)

@@ -55,10 +55,12 @@ def sums_over(
     shifting: bool,
     work: float,
     again: bool = False,
+    coarse: bool = False,
 ) -> ClippedSums:
     """Return the clipped sums over rows, or over groups where these are clipped.
 
     With ``again`` sums are at weights that move little, so that few rows need be computed anew.
+    With ``coarse`` noise hides what slopes lose in float32.
 
     >>> from discreet.bounds import Bounds
     >>> from discreet.losses import Squared
@@ -73,7 +75,7 @@ def sums_over(
     reach = None
     if again and problem.grouping is None:
         reach = Reach(problem.row_norm, problem.bounding.label_bound, problem.bounds.weight)
-    return sums_of(rows, loss, shifting=shifting, work=work, reach=reach)
+    return sums_of(rows, loss, shifting=shifting, work=work, reach=reach, coarse=coarse)
 
 
 class GroupSums(ClippedSums):

@@ -115,7 +115,7 @@ class Grid:
     def round(self, x: Array) -> Array:
         """Return ``x`` clipped to the reach and moved to the nearest grid point."""
         x = np.asarray(x, dtype=np.float64)
-        if not np.all(np.isfinite(x)):
+        if not np.isfinite(x).all():
             raise NotCertified(
                 "The value to release is not finite, so no noise can cover it and nothing "
                 "was released. Bound the rows, or add strength to the problem."

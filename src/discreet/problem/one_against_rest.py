@@ -117,7 +117,12 @@ class OneAgainstRest(CalibratedPlan):
     @releasing
     def run(self, source: Source, random: Randomness) -> Array:
         """Fit every class against the rest; one column of weights each."""
-        columns = [self.each.run(_Against(source, k), random).weights for k in range(self.fits)]
+        sources = [_Against(source, k) for k in range(self.fits)]
+        # Where a plan can, it reads the rows once for all classes; the law is the same.
+        together = getattr(self.each, "run_together", None)
+        columns = None if together is None else together(sources, random)
+        if columns is None:
+            columns = [self.each.run(one, random).weights for one in sources]
         return np.stack(columns, axis=-1)
 
 

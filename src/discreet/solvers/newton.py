@@ -3,7 +3,8 @@
 A Hessian is factorised once and corrected by the gradients seen since (L-BFGS
 with the factor as its first guess). It is computed afresh only when the
 remaining passes it would save cost more than it does. The start comes from a
-sample of the rows. In high dimension steps come from conjugate gradients.
+sample of the rows. In high dimension steps come from conjugate gradients. Squared losses of few
+columns are known near that start from two readings (:mod:`discreet.solvers.nearby`).
 
 Nothing here is released: only a point with a certificate leaves
 :func:`solve_smooth`.
@@ -19,6 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from discreet.bounds import Array
 from discreet.errors import NotCertified
+from discreet.solvers.nearby import nearby
 from discreet.solvers.objective import Objective, certainly_below, failed, norm
 
 DENSE = 1500
@@ -87,6 +89,10 @@ class Point:
 def solve_smooth(objective: Objective, room: float) -> Array:
     """Return a point whose gradient certainly has norm at most ``room``."""
     start, metric = _warm_start(objective)
+    if metric is not None:
+        close = nearby(objective, start, metric.solve)
+        if close is not None:
+            return _descend(close, start, None, room).w
     return _descend(objective, start, metric, room).w
 
 

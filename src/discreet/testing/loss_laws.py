@@ -153,6 +153,23 @@ def curvature_is_below_its_bound(loss: Loss) -> None:
                 )
 
 
+def slopes_in_float32_are_close(loss: Loss) -> None:
+    """Declared ``slopes_in_float32``: ``bare_slope`` loses digits of float32 and nothing else."""
+    if not loss.slopes_in_float32:
+        return
+    z, y = sample(loss, seed=13)
+    inner, bare, outer = loss.bare_slope()
+    labels = tuple(part.astype(np.float32) for part in loss.bare_labels(y))
+    for far in (1.0, 1e4, 1e30):
+        near = (far * z).astype(np.float32)
+        slope = loss.slope(near.astype(np.float64), y)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = outer * bare(np.float32(inner) * near, *labels)
+        hold(found.dtype == np.float32, "slopes_in_float32 keeps float32")
+        close = np.abs(found - slope) <= 2.0**-20 * np.maximum(1.0, np.abs(slope))
+        hold(close, "slopes_in_float32 gives the slope")
+
+
 def bare_slope_is_the_slope(loss: Loss) -> None:
     """``bare_slope`` is the slope up to rounding, row by row."""
     z, y = sample(loss, seed=12)
@@ -395,6 +412,7 @@ LOSS_LAWS: tuple[Law, ...] = (
     self_bounded_holds,
     curvature_is_below_its_bound,
     bare_slope_is_the_slope,
+    slopes_in_float32_are_close,
     nothing_overflows,
     terms_bound_a_row,
     slope_inverse_is_a_crossing,

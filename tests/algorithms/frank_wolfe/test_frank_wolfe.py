@@ -294,6 +294,12 @@ def test_a_fitting_ball_grows_with_the_steps() -> None:
     # Steps may be given, and larger entries of rows mean smaller weights.
     given = FrankWolfe(steps=9).fitting_ball(replace(free, intercept=2.0), BUDGET)
     assert given == L1Ball(radius=1.5)
+    # Steps are counted as a plan would, without its calibration.
+    slow = L1Ball(radius=1.0)
+    for _ in range(12):
+        steps = FrankWolfe().plan(replace(free, constraint=slow), BUDGET).steps
+        slow = L1Ball(radius=math.sqrt(steps))
+    assert ball == slow
     # Without asking, the ball does not depend on the budget.
     plans = [FrankWolfe().plan(free, Budget(epsilon, 1e-6)) for epsilon in (0.1, 8.0)]
     assert plans[0].problem == plans[1].problem

@@ -83,6 +83,16 @@ def test_few_rows_are_left_to_the_run_alone():
     assert ObjectivePerturbation().plan(problem(n_rows=None, neighbours="add-remove"), BUDGETS[0])
 
 
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("n_rows", [100_000, 2_000_000, 10**8])
+def test_whether_steps_follow_is_known_before_the_rest_is_planned(n_rows, budget):
+    algorithm, task = ObjectivePerturbation(), problem(n_rows=n_rows)
+    corrected = algorithm.plan(task, budget).correction is not None
+    assert algorithm.may_correct(task, budget) == corrected
+    # With a ridge of one's own only the number of rows is looked at.
+    assert ObjectivePerturbation(strength=1.0).may_correct(task, budget) == (n_rows > 10**6)
+
+
 def test_two_runs_give_way_to_steps_where_rows_are_very_many():
     assert isinstance(recommend(problem(), Budget(1.0, 1e-6)), ObjectivePerturbationPlan)
     few = recommend(problem(n_rows=10**6), Budget(1.0, 1e-6))
@@ -97,7 +107,7 @@ def steps_for(task: Problem, budget: Budget) -> ObjectivePerturbationPlan:
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(1.0)], ids=str)
 def test_released_weights_are_as_close_as_planned(neighbours, budget):
-    n = 40_000
+    n = 15_000
     task, source = problem(n_rows=n, neighbours=neighbours), data(n)
     rows = task.bound(source)
     best = minimise(rows, Logistic(), linear=np.zeros(3), strength=1e-9, tolerance=1e-5)

@@ -95,7 +95,8 @@ class FrankWolfe:
             ball = L1Ball(radius=norm_guess_of(problem, self.norm_guess))
             problem = replace(problem, constraint=ball)
         self._check(problem)
-        return self._counted(self._draft(problem, budget))
+        draft = self._draft(problem, budget)
+        return replace(draft, steps=self._count(draft))
 
     def fitting_ball(self, problem: Problem, budget: Budget) -> L1Ball:
         """Return an l1 ball that the steps can make use of, from public values.
@@ -115,7 +116,10 @@ class FrankWolfe:
         ball = L1Ball(radius=1.0 / peak)
         # The steps grow as a small power of the radius, so this converges soon.
         for _ in range(12):
-            steps = self.plan(replace(problem, constraint=ball), budget).steps
+            inside = replace(problem, constraint=ball)
+            self._check(inside)
+            # Counting steps takes no calibration of them.
+            steps = self._count(self._draft(inside, budget))
             ball = L1Ball(radius=math.sqrt(steps) / peak)
         return ball
 
@@ -146,9 +150,8 @@ class FrankWolfe:
                 f"{instead_of(problem.loss)}"
             )
 
-    def _counted(self, draft: AnyPlan) -> AnyPlan:
-        usual = min(draft.default_steps(), MOST_STEPS)
-        return replace(draft, steps=usual if self.steps is None else self.steps)
+    def _count(self, draft: AnyPlan) -> int:
+        return min(draft.default_steps(), MOST_STEPS) if self.steps is None else self.steps
 
     def _draft(self, problem: Problem, budget: Budget) -> AnyPlan:
         """Return a plan of one step."""

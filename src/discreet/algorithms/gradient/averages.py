@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from discreet.bounds import Array
 
 OUTPUTS: dict[str, str] = {
@@ -11,6 +13,14 @@ OUTPUTS: dict[str, str] = {
     "last": "the last iterate",
 }
 """What may be released of a path."""
+
+SHARES: dict[str, Callable[[int, int], float]] = {
+    "mean": lambda k, steps: 1.0,
+    "tail": lambda k, steps: float(k >= steps // 2),
+    "weighted": lambda k, steps: k + 1.0,
+    "last": lambda k, steps: float(k == steps - 1),
+}
+"""What iterate ``k`` of so many steps counts."""
 
 
 class Average:
@@ -31,12 +41,7 @@ class Average:
 
     def add(self, k: int, point: Array) -> None:
         """Take in iterate ``k``."""
-        share = {
-            "mean": 1.0,
-            "tail": float(k >= self.steps // 2),
-            "weighted": k + 1.0,
-            "last": float(k == self.steps - 1),
-        }[self.output]
+        share = SHARES[self.output](k, self.steps)
         if share:
             self._mass += share
             self.value = self.value + (point - self.value) * (share / self._mass)

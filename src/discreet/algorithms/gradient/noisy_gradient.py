@@ -19,7 +19,7 @@ its smaller noise rests on certified convexity and smoothness
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -33,10 +33,13 @@ from discreet.algorithms.gradient.line_search import LineSearch, check_line_sear
 from discreet.algorithms.gradient.path import descend
 from discreet.algorithms.gradient.settings import RULES, GradientSetting
 from discreet.algorithms.gradient.step_rules import Facts, batch_rate
+from discreet.algorithms.gradient.together import run_together
 from discreet.bounds import Array
 from discreet.checks import one_of
-from discreet.data import Source
+from discreet.data import Rows, Source
 from discreet.data.clipped_sums import work_of
+from discreet.data.single_slopes import LOST
+from discreet.data.storage import in_range
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
@@ -367,13 +370,41 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         # privacy: float32 margins move steps a little, which the proof for the last iterate, unlike
         # that for noisy sums, does not allow.
         rows = self.problem.bound(source, narrow=not self.config.hidden_state)
+        return self.fitted(rows, random)
+
+    @property
+    def _coarse(self) -> bool:
+        """Whether noise hides what slopes lose in float32, by public values."""
+        norm, config = self.problem.row_norm, self.config
+        if config.hidden_state or config.adaptive_clip or not in_range(norm):
+            return False
+        assert self.problem.n_rows is not None
+        return self.problem.n_rows * norm * LOST <= self.noise.scale / 16.0
+
+    def run_together(self, sources: Sequence[Source], random: Randomness) -> list[Array] | None:
+        """Return the weights of runs on the same rows with other labels, or None.
+
+        It is for sources that differ in labels alone. Rows are bounded once, and where possible
+        all runs read them together; the law is that of one run after the other.
+        """
+        return run_together(self, sources, random)
+
+    def fitted(self, rows: Rows, random: Randomness) -> Array:
+        """Return the weights of one run on bounded rows."""
         assert self.problem.n_rows is not None
         rate = self.sampler.rate
         values = self.steps * rate * self.problem.n_rows * self.problem.dimension
         work = work_of(values, batches=rate < 1.0)
         # privacy: as above; the proof for the last iterate is for the sums themselves.
-        again, loss, shifting = not self.config.hidden_state, self.problem.loss, self.shifting
-        with sums_over(self.problem, rows, loss, shifting=shifting, work=work, again=again) as sums:
+        with sums_over(
+            self.problem,
+            rows,
+            self.problem.loss,
+            shifting=self.shifting,
+            work=work,
+            again=not self.config.hidden_state,
+            coarse=self._coarse,
+        ) as sums:
             weights = descend(self, rows, sums, random)
         if self.line_search is not None:
             weights = self.line_search.fitted(rows, weights, random)

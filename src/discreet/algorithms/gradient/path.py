@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +21,45 @@ if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 
 
+class Ask(NamedTuple):
+    """The sum that a step needs: over which rows, where, clipped how, and whether they count."""
+
+    chosen: Index | None
+    at: Array
+    clip: float
+    counted: bool
+
+
 def descend(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Randomness) -> Array:
     """Take the steps of a plan and return the average of the path it releases."""
+    path = steps_of(plan, rows, random)
+    try:
+        index, at, clip, counted = next(path)
+        while True:
+            found: Any = (sums.counted if counted else sums.batch)(index, at, clip)
+            index, at, clip, counted = path.send(found)
+    except StopIteration as end:
+        return np.asarray(end.value)
+
+
+def steps_of(
+    plan: NoisyGradientPlan, rows: Rows, random: Randomness, *, stocked: bool = False
+) -> Generator[Ask, Any, Array]:
+    """Take the steps of a plan: yield what sum each needs, and return the average it releases.
+
+    With ``stocked`` the noise of all steps is drawn before the first one.
+    """
     facts, rule, steps, rate = plan.facts_of_noise, plan.rule, plan.steps, plan.sampler.rate
     average, momentum, seen = Average(plan.output, steps), plan.momentum, 0.0
     w = slow = plan.start
     clip, noise, constant, move = plan.clip, plan.noise, plan.config.step, _mover(plan)
     if plan.hidden is not None:
         constant = plan.hidden.step  # privacy: the step that was certified
+    constant = constant or (rule.size(facts, steps, 0, 0.0) if rule.constant else None)
+    length = constant or 0.0
     drawn = noise.stream(w.shape, random)
+    if stocked:
+        drawn = iter(list(islice(drawn, steps)))
     ahead = Average("weighted", steps) if rule.extrapolates else None
     after = rule.after_step or plan.output == "last"
     for k in range(steps):
@@ -38,17 +69,20 @@ def descend(plan: NoisyGradientPlan, rows: Rows, sums: ClippedSums, random: Rand
         index = plan.sampler.draw(rows, random)
         # privacy: the only exit of data; divided by the public rate, never by the batch.
         if plan.adaptive is None:
-            gradient = noise.cover(sums.batch(index, at, clip), next(drawn)) / rate
+            total = yield Ask(index, at, clip, False)
+            gradient = noise.cover(total, next(drawn)) / rate
         else:
-            total, short = sums.counted(index, at, clip)
+            total, short = yield Ask(index, at, clip, True)
             gradient = noise.add(total, random) / rate
             clip = plan.adaptive.next_clip(clip, short, _held(rows, index), random)
             clip = min(clip, plan.clip)
             noise = plan.noise_at(clip)
         if rule.ridge_in_gradient:
             gradient = gradient + plan.strength * slow
-        seen += float(np.sum(gradient * gradient))
-        w = move(w, gradient, constant or rule.size(facts, steps, k, seen))
+        if not constant:
+            seen += float(np.sum(gradient * gradient)) if rule.remembers else 0.0
+            length = rule.size(facts, steps, k, seen)
+        w = move(w, gradient, length)
         # Without a set or a penalty these are the iterates of the heavy ball.
         slow = momentum * slow + (1.0 - momentum) * w
         if ahead is not None:

@@ -137,6 +137,10 @@ class StepRule(ABC):
     extrapolates: ClassVar[bool] = False
     proved: ClassVar[str] = "mean"
     average: ClassVar[str] = "mean"
+    constant: ClassVar[bool] = False
+    """Whether all steps are equally long."""
+    remembers: ClassVar[bool] = False
+    """Whether lengths depend on the gradients that were seen."""
 
     @abstractmethod
     def steps(self, facts: Facts) -> float:
@@ -169,6 +173,7 @@ class Lipschitz(StepRule):
     """For any convex loss of bounded slope."""
 
     name = "lipschitz"
+    constant = True
 
     def steps(self, facts: Facts) -> float:
         return _matching(facts, facts.span_share * facts.unit)
@@ -187,6 +192,7 @@ class Smooth(StepRule):
     """
 
     name = "smooth"
+    constant = True
     after_step = True
     average = "weighted"
 
@@ -220,6 +226,7 @@ class Accelerated(Smooth):
     """
 
     name = "accelerated"
+    constant = False
     extrapolates = True
     proved = "weighted"
 
@@ -269,6 +276,7 @@ class Adaptive(StepRule):
     """Steps shrink with the noisy gradients seen: for a Lipschitz constant that is far off."""
 
     name = "adaptive"
+    remembers = True
     ridge_in_gradient = True
 
     def steps(self, facts: Facts) -> float:

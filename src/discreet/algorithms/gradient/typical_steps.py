@@ -52,6 +52,7 @@ class Typical(StepRule):
     """
 
     name = "typical"
+    constant = True
     average = "weighted"
 
     def momentum(self, steps: int) -> float:

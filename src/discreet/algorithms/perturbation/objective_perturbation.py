@@ -26,10 +26,9 @@ depend on public values only, and nothing is released without a certificate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal
 
 from discreet.accounting import (
     GAMMA_MODES,
@@ -128,6 +127,23 @@ class ObjectivePerturbation:
 
     def plan(self, problem: Problem, budget: Budget) -> ObjectivePerturbationPlan:
         """Calibrate a run from public values."""
+        budget = self._accepted(problem, budget)
+        asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
+        plan = self._best(problem, budget, 0.0)
+        # A ridge that is no stronger than the one taken anyhow, but for rounding, changes nothing.
+        enough = plan.correction is None and asked <= plan.strength * (1 + 2.0**-40)
+        return plan if enough or asked == 0.0 else self._best(problem, budget, asked)
+
+    def may_correct(self, problem: Problem, budget: Budget) -> bool:
+        """Return whether the plan may have Newton steps, without planning what else may be best."""
+        if self.strength:
+            return many_rows(problem)
+        budget = self._accepted(problem, budget)
+        first = self._calibrated(problem, budget, OUTPUT_SHARES[0], 0.0)
+        return not first.output_is_small and self._better(first, 0.0) is not None
+
+    def _accepted(self, problem: Problem, budget: Budget) -> Budget:
+        """Return the budget that is spent, or refuse what the theorem does not cover."""
         if self.noise is not None:
             one_of("noise", self.noise, KINDS)
         budget = spent_by(self.noise, budget)
@@ -143,22 +159,26 @@ class ObjectivePerturbation:
             )
         if budget.delta > 0:
             check_group(problem, self.name)
-        asked = 0.0 if self.strength is None else nonnegative("strength", self.strength)
-        plan = self._best(problem, budget, 0.0)
-        # A ridge that is no stronger than the one taken anyhow, but for rounding, changes nothing.
-        enough = plan.correction is None and asked <= plan.strength * (1 + 2.0**-40)
-        return plan if enough or asked == 0.0 else self._best(problem, budget, asked)
+        return budget
 
     def _best(self, problem: Problem, budget: Budget, asked: float) -> ObjectivePerturbationPlan:
         first = self._calibrated(problem, budget, OUTPUT_SHARES[0], asked)
         if first.output_is_small:
             return first
-        if many_rows(problem):
-            corrected = self._corrected(problem, budget, asked)
-            if corrected.spread <= NEWTON_NOISE * first.spread:
-                return corrected
+        corrected = self._better(first, asked)
+        if corrected is not None:
+            return corrected
         others = (self._calibrated(problem, budget, share, asked) for share in OUTPUT_SHARES[1:])
         return min((first, *others), key=lambda plan: plan.spread)
+
+    def _better(
+        self, first: ObjectivePerturbationPlan, asked: float
+    ) -> ObjectivePerturbationPlan | None:
+        """Return the plan with steps if they leave less noise, else None."""
+        if not many_rows(first.problem):
+            return None
+        plan = self._corrected(first.problem, first.budget, asked)
+        return plan if plan.spread <= NEWTON_NOISE * first.spread else None
 
     def _corrected(
         self, problem: Problem, budget: Budget, asked: float
@@ -245,27 +265,6 @@ def many_rows(problem: Problem) -> bool:
     enough = enough and problem.grouping is None
     enough = enough and problem.constraint.closed_form
     return enough and problem.dimension <= DENSE
-
-
-class Perturbed(Protocol):
-    """A plan with noise on its output besides the one that matters."""
-
-    @property
-    def output_is_small(self) -> bool: ...
-
-    @property
-    def spread(self) -> float: ...
-
-
-_Perturbed = TypeVar("_Perturbed", bound=Perturbed)
-
-
-def least_output(plans: Iterator[_Perturbed]) -> _Perturbed:
-    """Return the first plan if its output noise is small, else the one of least noise."""
-    first = next(plans)
-    if first.output_is_small:
-        return first
-    return min((first, *plans), key=lambda plan: plan.spread)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ from discreet.algorithms.perturbation.objective_perturbation import (
     APPROXIMATE,
     ObjectivePerturbation,
     ObjectivePerturbationPlan,
-    least_output,
 )
 from discreet.bounds import Array, Neighbours
 from discreet.checks import integer, nonnegative
@@ -116,9 +115,19 @@ class RecentredPerturbation:
                 "Two runs of objective perturbation compose well with Gaussian noise only, which "
                 "needs delta > 0. Pass delta, or use objective-perturbation."
             )
-        return least_output(self._calibrated(problem, budget, share) for share in OUTPUT_SHARES)
+        return self._calibrated(problem, budget, self._share(problem, budget))
 
-    def _calibrated(self, problem: Problem, budget: Budget, share: float) -> RecentredPlan:
+    def _share(self, problem: Problem, budget: Budget) -> float:
+        """Return the share of output noise, by runs before their noise is calibrated together."""
+        shares = iter(OUTPUT_SHARES)
+        drafts = {s: self._calibrated(problem, budget, s, draft=True) for s in [next(shares)]}
+        if not drafts[OUTPUT_SHARES[0]].output_is_small:
+            drafts |= {s: self._calibrated(problem, budget, s, draft=True) for s in shares}
+        return min(drafts, key=lambda s: drafts[s].spread)
+
+    def _calibrated(
+        self, problem: Problem, budget: Budget, share: float, *, draft: bool = False
+    ) -> RecentredPlan:
         single = ObjectivePerturbation(mode=self.mode, norm_guess=self.norm_guess)
         mode, aim = single.calibration(problem, budget), single.aim(problem, budget)
         guess = norm_guess_of(problem, self.norm_guess)
@@ -126,9 +135,9 @@ class RecentredPerturbation:
         output, _ = outputs.split(0.5)
         ridge = max(problem.regularizer.strong_convexity, self.strength or 0.0)
         logistic = estimates_logit(problem.loss) and problem.regularizer.zero
-        sums = self.line_search if logistic and problem.n_rows is not None else 0
+        sums = self.line_search if logistic and problem.n_rows is not None and not draft else 0
         *runs, multiplier = calibrated(
-            problem.terms, mode, inner, problem.neighbours, ridge, sums=sums
+            problem.terms, mode, inner, problem.neighbours, ridge, sums=sums, draft=draft
         )
         first, second = (
             ObjectivePerturbationPlan(
@@ -151,10 +160,12 @@ def calibrated(
     ridge: float = 0.0,
     *,
     sums: int = 0,
+    draft: bool = False,
 ) -> tuple[tuple[float, float], tuple[float, float], float]:
     """Return strength and noise scale of both runs, and the noise multiplier of so many sums.
 
-    The budget is what is left beside the output noise.
+    The budget is what is left beside the output noise. In a draft nothing else is calibrated: it
+    has about the noise that comes out, and guarantees nothing.
 
     >>> terms = LossTerms.logistic(radius=1.0)
     >>> *both, multiplier = calibrated(terms, "logistic", Budget(1.0, 1e-6), "zero-out", sums=8)
@@ -175,6 +186,13 @@ def calibrated(
         first, second, third = (factor / math.sqrt(share) for share in shares)
         return scale * first, scale * second, whole * third
 
+    def result(factor: float) -> tuple[tuple[float, float], tuple[float, float], float]:
+        first, second, multiplier = scales(factor)
+        return (strong, first), (weak, second), multiplier
+
+    if draft:
+        return result(1.0)
+
     def achieved(factor: float) -> float:
         first, second, multiplier = scales(factor)
         events = (
@@ -184,14 +202,16 @@ def calibrated(
         )
         return chain_delta(events, budget.epsilon)
 
-    factor = smallest_feasible(achieved, budget.delta, limit=64.0, start=1.1, accuracy=1e-3)
+    # Three Gaussians would need a factor of 1, and what else these cost is little.
+    factor = smallest_feasible(
+        achieved, budget.delta, limit=64.0, start=1.045, step=0.02, accuracy=1e-3
+    )
     if math.isinf(factor):
         raise BudgetTooSmall(
             "Two runs of objective perturbation have no calibration at this budget in mode "
             f"{mode!r}. Use a larger epsilon or delta, another mode, or objective-perturbation."
         )
-    first, second, multiplier = scales(factor)
-    return (strong, first), (weak, second), multiplier
+    return result(factor)
 
 
 @dataclass(frozen=True)

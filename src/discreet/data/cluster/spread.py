@@ -177,6 +177,7 @@ def sums_of(
     shifting: bool = False,
     work: float | None = None,
     reach: Reach | None = None,
+    coarse: bool = False,
 ) -> ClippedSums:
     """Return the clipped sums over rows, wherever they are.
 
@@ -186,7 +187,7 @@ def sums_of(
     """
     if isinstance(rows, Spread):
         return SpreadSums(rows, loss, shifting=shifting, work=work)
-    return ClippedSums(rows, loss, shifting=shifting, work=work, reach=reach)
+    return ClippedSums(rows, loss, shifting=shifting, work=work, reach=reach, coarse=coarse)
 
 
 def spread_rows(

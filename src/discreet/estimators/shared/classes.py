@@ -20,6 +20,9 @@ from discreet.estimators.shared.base import warn_of_classes
 from discreet.estimators.shared.claims import LABELS_PUBLIC
 from discreet.estimators.shared.reading import check_labels
 
+FEW = 8
+"""Classes up to which comparing labels with each takes less time than looking them up."""
+
 MOST_UNDECLARED = 50
 """Most classes that are taken from the labels themselves."""
 
@@ -106,15 +109,27 @@ def class_numbers(classes: Any, y: Any, declared: str) -> Any:
     held = np.asarray(y)
     if lost.any():
         held = np.where(lost, classes[0], held).astype(classes.dtype)
-    if not np.isin(held, classes).all():
+    index = _whole_numbers(classes, held)
+    if index is None and np.isin(held, classes).all():
+        index = np.searchsorted(classes, held).astype(np.min_scalar_type(-len(classes)))
+    if index is None or (index < 0).any():
         raise InvalidData(
             f"y holds labels that are not among {declared}. Declare every class a label may have. "
             "Some meta-estimators (VotingClassifier, OneVsRestClassifier, cross_val_predict of "
             "probabilities) pass labels as 0, 1, ...: inside them declare these."
         )
-    index = np.searchsorted(classes, held).astype(np.min_scalar_type(-len(classes)))
     # privacy: no class has this number, so the row is blank.
     index[lost] = -1
+    return index
+
+
+def _whole_numbers(classes: Any, held: Any) -> Any | None:
+    """Return numbers of few classes that are whole numbers, -1 for others; None elsewhere."""
+    if len(classes) > FEW or held.dtype.kind not in "iu" or classes.dtype.kind not in "iu":
+        return None
+    index = np.full(held.shape, -1, np.min_scalar_type(-len(classes)))
+    for k, name in enumerate(classes.tolist()):
+        index[held == name] = k
     return index
 
 

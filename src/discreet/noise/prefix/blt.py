@@ -105,7 +105,7 @@ class BLT(Strategy):
 
     def variance(self, step: int) -> float:
         """Return the variance of the prefix at ``step``."""
-        return _prefix_variance(*self._inverse, step)
+        return float(_prefix_variance(*self._inverse, step))
 
     def coder(self, shape: tuple[int, ...]) -> BLTCoder:
         """Return the running form."""
@@ -164,64 +164,72 @@ def best_blt(horizon: int, buffers: int = 5) -> BLT:
         return BLT(horizon, (), ())
 
     def parts(z: Array) -> tuple[Array, Array]:
-        gaps = np.exp(np.clip(z[:d], math.log(0.01 / horizon), -1e-3))
-        return 1.0 - gaps, np.exp(np.clip(z[d:], -30.0, 0.0))
+        gaps = np.exp(np.clip(z[..., :d], math.log(0.01 / horizon), -1e-3))
+        return 1.0 - gaps, np.exp(np.clip(z[..., d:], -30.0, 0.0))
 
-    def cost(z: Array) -> float:
+    def costs(z: Array) -> Array:
         u, w = parts(z)
-        excess = max(0.0, float(w.sum()) - 1.0)
+        excess = np.maximum(0.0, w.sum(-1) - 1.0)
         sensitivity = 1.0 + _square_sum(u, w, horizon - 1)
-        return math.log(sensitivity * _prefix_variance(*_inverse(u, w), horizon)) + 10.0 * excess
+        variance = _prefix_variance(*_inverse(u, w), horizon)
+        return np.asarray(np.log(sensitivity * variance) + 10.0 * excess)
 
     # Time scales from a few steps to the horizon, each with the weight 1/sqrt(scale) that
     # coefficients falling like 1/sqrt(k) ask for.
     gaps = np.geomspace(0.6, min(0.5, 1.0 / horizon), d)
     start = np.concatenate([np.log(gaps), np.log(0.5 * np.sqrt(gaps) / math.sqrt(d))])
-    found = minimize(_sloped(cost), start, method="L-BFGS-B", jac=True, options={"maxiter": 500}).x
+    found = minimize(_sloped(costs), start, method="L-BFGS-B", jac=True, options={"maxiter": 500}).x
     u, w = parts(found)
     w = w * min(1.0, (1.0 - 2.0**-40) / float(w.sum()))
     return BLT(horizon, tuple(u.tolist()), tuple(w.tolist()))
 
 
-def _sloped(cost: Callable[[Array], float]) -> Callable[[Array], tuple[float, Array]]:
-    """Return a cost together with its forward differences, as scipy takes them, but sooner."""
+def _sloped(costs: Callable[[Array], Array]) -> Callable[[Array], tuple[float, Array]]:
+    """Return a cost together with its forward differences, from those of many points at once."""
 
     def both(z: Array) -> tuple[float, Array]:
-        here, slope = cost(z), np.empty_like(z)
-        for i, x in enumerate(z):
-            moved = z.copy()
-            moved[i] = x + 1e-8
-            slope[i] = (cost(moved) - here) / (moved[i] - x)
-        return here, slope
+        moved = np.vstack([z, z + 1e-8 * np.eye(len(z))])
+        here, *there = costs(moved).tolist()
+        return here, (np.array(there) - here) / (np.diagonal(moved[1:]) - z)
 
     return both
 
 
-def _square_sum(decays: Array, weights: Array, terms: int) -> float:
-    """Return the sum of squares of ``sum_i weight_i decay_i**k`` for k < terms."""
+def _square_sum(decays: Array, weights: Array, terms: int) -> Array:
+    """Return the sum of squares of ``sum_i weight_i decay_i**k`` for k < terms.
+
+    This and what follows take many sets of decays and weights too, one a row.
+    """
     gap = 1.0 - decays
     # 1 - u v without cancellation when both are close to 1.
-    apart = gap[:, None] + decays[:, None] * gap[None, :]
+    apart = gap[..., :, None] + decays[..., :, None] * gap[..., None, :]
     logs = np.log1p(-gap)
-    span = -np.expm1(terms * (logs[:, None] + logs[None, :])) / apart
-    return float(weights @ span @ weights)
+    span = -np.expm1(terms * (logs[..., :, None] + logs[..., None, :])) / apart
+    return _form(weights, span)
 
 
 def _inverse(decays: Array, weights: Array) -> tuple[Array, Array]:
     """Return decays and weights of the inverse: ``1, -sum_i weight_i decay_i**(k-1)``."""
     root = np.sqrt(weights)
-    gaps, turn = np.linalg.eigh(np.diag(1.0 - decays) + np.outer(root, root))
-    return 1.0 - gaps, (turn.T @ root) ** 2
+    matrix = root[..., :, None] * root[..., None, :]
+    matrix += (1.0 - decays)[..., None] * np.eye(decays.shape[-1])
+    gaps, turn = np.linalg.eigh(matrix)
+    return 1.0 - gaps, (root[..., None, :] @ turn)[..., 0, :] ** 2
 
 
-def _prefix_variance(decays: Array, weights: Array, step: int) -> float:
+def _prefix_variance(decays: Array, weights: Array, step: int) -> Array:
     """Return the sum of squares of the first ``step`` coefficients of ``A C^-1``."""
     # b_k = level + sum_i share_i decay_i**k, a constant and more exponentials.
     gap = 1.0 - decays
     share = weights / gap
-    level = 1.0 - float(share.sum())
-    mixed = float(share @ ((1.0 - decays**step) / gap))
+    level = 1.0 - share.sum(-1)
+    mixed = (share * ((1.0 - decays**step) / gap)).sum(-1)
     # A decay of the inverse can be 0 or below when coefficients fall very fast.
-    products = np.outer(decays, decays)
+    products = decays[..., :, None] * decays[..., None, :]
     span = (1.0 - products**step) / (1.0 - products)
-    return step * level**2 + 2.0 * level * mixed + float(share @ span @ share)
+    return np.asarray(step * level**2 + 2.0 * level * mixed + _form(share, span))
+
+
+def _form(vector: Array, matrix: Array) -> Array:
+    """Return ``v' M v``."""
+    return np.asarray((vector[..., :, None] * matrix * vector[..., None, :]).sum((-2, -1)))

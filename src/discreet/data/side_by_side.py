@@ -1,0 +1,97 @@
+"""Clipped sums over the same rows with several labels each, one column of weights for every label.
+
+Margins of all columns are one product of matrices, and so are the sums: rows are read once for
+all columns, and far more is done with what is in the near cache. Every column is a sum like any
+other of :class:`~discreet.data.clipped_sums.ClippedSums`: its slopes are cut to the same caps, and
+what rounding can do to it is the same, because the bound allows any order of products inside a
+block. It is for rows that keep their positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.bounds import Array
+from discreet.data.blockwise import Blockwise, Pick, cut_slopes
+from discreet.data.clipped_sums import ClippedSums
+from discreet.data.rows import Rows
+from discreet.data.storage import Source
+from discreet.losses import Loss
+
+if TYPE_CHECKING:
+    from discreet.data.bounding import Bounding
+
+MOST_COLUMNS = 16
+"""Columns of which labels are held at a time; more would save little."""
+
+
+class SideBySide(ClippedSums):
+    """Clipped gradient sums over rows that have a label of their own in every column.
+
+    Parameters
+    ----------
+    rows
+        Bounded rows; their own labels are not read.
+    loss
+        A loss of one output, whose labels these are.
+    labels
+        Encoded labels of every column.
+
+    Examples
+    --------
+    >>> from discreet.losses import Logistic
+    >>> rows = Rows(np.array([[3.0, 4.0], [0.0, 1.0]]), np.ones(2))
+    >>> labels = [np.array([1.0, -1.0]), np.array([-1.0, -1.0])]
+    >>> with SideBySide(rows, Logistic(), labels) as sums:
+    ...     sums.full(np.zeros((2, 2)), 1.0).round(12)
+    array([[-0.6,  0.6],
+           [-0.3,  1.3]])
+    """
+
+    def __init__(self, rows: Rows, loss: Loss, labels: Sequence[Array]) -> None:
+        super().__init__(rows, loss, work=0.0)
+        self._blockwise = _Columns(rows, loss, self._weight, labels)
+
+
+class _Columns(Blockwise):
+    """The kernel, with slopes of one column after the other."""
+
+    def __init__(
+        self, rows: Rows, loss: Loss, weight: Array | None, labels: Sequence[Array]
+    ) -> None:
+        super().__init__(rows, loss, weight, shifting=False)
+        each = zip(*(loss.bare_labels(y) for y in labels), strict=True)
+        self._each, one = tuple(np.stack(part) for part in each), self._slope
+
+        def slope_of(z: Array, *own: Array) -> Array:
+            # Losses know rows alone, so what all columns have of them is laid end to end.
+            return one(z.T.reshape(-1), *own).reshape(z.shape[::-1]).T
+
+        self._slope = slope_of
+
+    def _of(self, pick: Pick) -> tuple[Array, ...]:
+        found = (part[:, pick] for part in self._each)
+        return tuple(part.reshape(-1, *part.shape[2:]) for part in found)
+
+    def _clip(self, slope: Array, high: Array) -> Array:
+        # privacy: every column is a sum of its own, so each slope has the cap of its row.
+        return cut_slopes(slope.T, high).T
+
+
+def labels_of(bounding: Bounding, source: Source, rows: Rows) -> Array:
+    """Return the labels of a source whose rows were bounded with others, as the loss takes them.
+
+    >>> from discreet.bounds import Bounds
+    >>> from discreet.data import ArraySource, Bounding
+    >>> from discreet.losses import Hinge
+    >>> bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 1, Hinge())
+    >>> X = np.ones((2, 1))
+    >>> rows = bounding.apply(ArraySource(X, [0, 0]))
+    >>> labels_of(bounding, ArraySource(X, [0, 1]), rows)
+    array([-1.,  1.])
+    """
+    found = [bounding.encoded(raw.y, raw.X.shape[0]) for raw in source.blocks()]
+    return bounding.loss.attach(np.concatenate(found), rows.norms)

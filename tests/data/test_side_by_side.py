@@ -1,0 +1,108 @@
+"""Sums of several columns of labels: each is that of its own labels, within the same bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet.bounds import Bounds
+from discreet.data import ArraySource, Bounding, Rows
+from discreet.data.blocks import gamma
+from discreet.data.blockwise import BLOCK_ROWS
+from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.narrow import SLIM
+from discreet.data.side_by_side import SideBySide, labels_of
+from discreet.losses import CalibratedLogistic, Clipped, Hinge, Logistic, Loss, Squared
+
+LOSSES: list[Loss] = [
+    Hinge(),
+    Logistic(),
+    CalibratedLogistic(clip=0.5),
+    Clipped(loss=Squared(), clip=0.5),
+]
+IDS = ["hinge", "logistic", "calibrated", "clipped-squared"]
+CLIP = 0.4
+
+
+def made(loss: Loss, n: int, p: int, count: int) -> tuple[Rows, list[np.ndarray]]:
+    rng = np.random.default_rng(1)
+    rows = Rows(rng.normal(size=(n, p)), np.ones(n), rng.choice([0.0, 0.5, 1.0], n))
+    rows.X[3], rows.norms[3] = 0.0, 0.0
+    labels = [loss.attach(rng.choice([-1.0, 1.0], n), rows.norms) for _ in range(count)]
+    return rows, labels
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
+@pytest.mark.parametrize("loss", LOSSES, ids=IDS)
+def test_every_column_is_the_sum_for_its_own_labels(loss: Loss, kind: str) -> None:
+    rows, labels = made(loss, 300, 4, 3)
+    wide = rows.X.astype(np.float32).astype(np.float64) if kind == "float32" else rows.X
+    stored = {"float64": wide, "float32": wide.astype(np.float32), "csr": sp.csr_array(wide)}[kind]
+    W = np.random.default_rng(2).normal(size=(4, 3))
+    several = Rows(stored, labels[0], rows.weight, rows.norms)
+    with SideBySide(several, loss, labels) as sums:
+        found = sums.full(W, CLIP)
+    # A clip of float32 rows is smaller by what rounding of groups may add, used or not.
+    clip = CLIP * (SLIM if kind == "float32" else 1.0)
+    for k, y in enumerate(labels):
+        with ClippedSums(Rows(wide, y, rows.weight, rows.norms), loss) as sums:
+            np.testing.assert_allclose(found[:, k], sums.full(W[:, k], clip), rtol=0, atol=1e-9)
+
+
+def test_no_slope_is_above_the_cap_of_its_row() -> None:
+    rows, labels = made(Hinge(), 50, 3, 2)
+    sums = SideBySide(rows, Hinge(), labels)
+    sums._limit(CLIP)
+    for i in range(50):
+        one = slice(i, i + 1)
+        total, _ = sums._blockwise(np.zeros((3, 2)), None, one, count=False)
+        for column in total.T:
+            norm = sum(Fraction(v) ** 2 for v in column.tolist())
+            assert norm <= Fraction(CLIP) ** 2 * Fraction(1 + 2**-50)
+    # Where all slopes are cut their sum is that of unit rows times the clip.
+    assert any(np.linalg.norm(total) > 0.99 * CLIP for total in total.T)
+
+
+def test_sums_are_as_close_to_the_real_ones_as_accounted() -> None:
+    rows, labels = made(Hinge(), 200, 5, 4)
+    W = np.random.default_rng(3).normal(size=(5, 4))
+    with SideBySide(rows, Hinge(), labels) as sums:
+        found = sums.full(W, CLIP)
+        cap = sums._cap
+    for k, y in enumerate(labels):
+        real = [Fraction(0)] * 5
+        for i in range(200):
+            x = [Fraction(v) for v in rows.X[i].tolist()]
+            z = sum((a * Fraction(b) for a, b in zip(x, W[:, k].tolist(), strict=True)), Fraction())
+            slope = -Fraction(float(y[i])) * Fraction(float(rows.weight[i]))
+            most = Fraction(float(cap[i]))
+            slope = max(-most, min(most, slope)) if Fraction(float(y[i])) * z < 1 else Fraction(0)
+            real = [t + slope * v for t, v in zip(real, x, strict=True)]
+        off = [abs(Fraction(a) - b) for a, b in zip(found[:, k].tolist(), real, strict=True)]
+        assert float(max(off)) <= CLIP * 200 * gamma(200 + 4)
+
+
+def test_neighbours_are_as_close_as_accounted_in_every_column() -> None:
+    n, p = BLOCK_ROWS + 100, 6
+    rows, labels = made(Hinge(), n, p, 3)
+    W = np.random.default_rng(4).normal(size=(p, 3))
+    other = Rows(rows.X.copy(), rows.y, rows.weight.copy(), rows.norms.copy())
+    other.X[n // 2], other.norms[n // 2], other.weight[n // 2] = 0.0, 0.0, 0.0
+    changed = [y.copy() for y in labels]
+    for y in changed:
+        y[n // 2] = -y[n // 2]
+    with SideBySide(rows, Hinge(), labels) as one, SideBySide(other, Hinge(), changed) as two:
+        apart = np.linalg.norm(one.full(W, CLIP) - two.full(W, CLIP), axis=0)
+    assert (apart <= CLIP + sum_rounding(CLIP, n_rows=n, shifting=False)).all()
+
+
+def test_labels_are_those_that_bounding_gives() -> None:
+    loss = CalibratedLogistic(clip=0.5)
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=("a", "b")), 2, loss)
+    X = np.array([[0.6, 0.0], [0.0, 9.0], [np.nan, 1.0]])
+    rows = bounding.apply(ArraySource(X, ["a", "a", "a"]))
+    other = ArraySource(X, ["b", "a", "c"])
+    np.testing.assert_array_equal(labels_of(bounding, other, rows)[:2], bounding.apply(other).y[:2])
