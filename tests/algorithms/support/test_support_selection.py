@@ -320,6 +320,13 @@ def test_recovery_vectors() -> None:
     assert recovery_probability(size=3, n_features=3, blocks=1, scale=1.0) == 1.0
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_block_votes_for_no_more_features_than_it_may(size: int) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    labels = X @ [4.0, 3.0, 2.0, 1.0, 0.5]
+    assert block_vote(X, labels, size, 0.001) == tuple(range(size))
+
+
 @pytest.mark.parametrize("neighbours", ["zero-out", "replace-one", "add-remove"])
 def test_one_record_changes_one_blocks_vote(neighbours: str) -> None:
     # Brute force with the coupling of the proof: common records keep their draws.
