@@ -10,6 +10,7 @@ from discreet.tuned.defaults import (
     RESIDUAL_LEAST,
     RESIDUAL_MOST,
     RESIDUAL_PENALTY,
+    RESIDUAL_PLENTY,
     RESIDUAL_ROOT,
     RESIDUAL_ROWS,
 )
@@ -25,8 +26,8 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
     many rows clipping has less to save than it costs, and it fades. It also
     outweighs what a small clip leaves of the gradients, so the clip grows with it.
 
-    Longer rows are clipped at smaller residuals. So with rows in plenty the clip grows
-    until it leaves one of half the label range to the longest row: then no bias stays.
+    Longer rows are clipped at smaller residuals. So with very many rows the clip grows on,
+    until the longest row keeps a residual of half the label range: then no bias stays.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
     if penalty is None:
         wanted = math.sqrt(rows) / RESIDUAL_ROOT
     else:
-        wanted = max(rows / RESIDUAL_ROWS, min(RESIDUAL_MOST, RESIDUAL_PENALTY * penalty))
-    most = RESIDUAL_MOST * problem.row_norm / problem.typical_norm
+        wanted = max(rows / RESIDUAL_ROWS, RESIDUAL_PENALTY * penalty)
+    longest = problem.row_norm / problem.typical_norm
+    most = RESIDUAL_MOST * min(longest, max(1.0, rows / RESIDUAL_PLENTY))
     return min(most, max(RESIDUAL_LEAST, wanted))

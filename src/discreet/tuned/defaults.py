@@ -104,6 +104,9 @@ RESIDUAL_ROOT = 50.0
 RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
 """With one: rows per unit of noise over the first, or the penalty of a row times the second."""
 
+RESIDUAL_PLENTY = 1e5
+"""Rows per unit of noise from which the clip grows on, up to the longest row: longer_clips.py."""
+
 # Losses with a corner under pure privacy: rounded_corners.py.
 
 CORNER_NARROWEST, CORNER_WIDEST = 1e-6, 0.5
