@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,9 @@ class Rows:
     >>> rows.gradient(Squared(), np.array([1.0]))
     array([4.])
     """
+
+    here: ClassVar[bool] = True
+    """Whether the rows are on this machine."""
 
     def __init__(
         self,

@@ -50,9 +50,10 @@ def has_second_sums(rows: Rows, loss: Loss) -> bool:
     >>> has_second_sums(rows, Squared()), has_second_sums(rows, Logistic())
     (True, False)
     """
-    held = isinstance(rows.X, np.ndarray) and not rows.resident.spilled
-    few = rows.dimension <= MOST_COLUMNS
-    return held and few and loss.outputs == 1 and loss.inner.quadratic
+    if not (loss.outputs == 1 and loss.inner.quadratic and rows.dimension <= MOST_COLUMNS):
+        return False
+    # Rows on a cluster are not to be had here.
+    return rows.here and isinstance(rows.X, np.ndarray) and not rows.resident.spilled
 
 
 def second_sums(rows: Rows, centre: Array, radius: float) -> SecondSums | None:
