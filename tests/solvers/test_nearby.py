@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.data import Rows
+from discreet.data import Rows, blocks
 from discreet.data import second_sums as module
-from discreet.data.blocks import shard_rows
+from discreet.data.blocks import slices
 from discreet.data.cluster.spread import Spread
 from discreet.data.cluster.workers import Held
 from discreet.data.second_sums import SecondSums, has_second_sums, second_sums
@@ -225,21 +225,44 @@ def test_what_rows_that_may_cross_lose_is_in_the_certificate() -> None:
     checked(whole, close, np.array([38e3, -38e3 * 7 / 3]))
 
 
-class Near:
-    """A crew in this process, with one shard."""
+class Crew:
+    """A crew in this process."""
 
     def __init__(self, rows: Rows) -> None:
-        self._held = Held(rows, None)
-        self.facts = [self._held.facts()]
+        cuts = slices(rows.n_rows, rows.shard)
+        self._held = [Held(rows.take(np.arange(s.start, s.stop)), None) for s in cuts]
+        self.facts = [held.facts() for held in self._held]
 
-    def ask(self, method: str, *asked: Any) -> list[Any]:
-        return [getattr(self._held, method)(*asked)]
+    def ask(self, method: str, *asked: Any, each: Any = None) -> list[Any]:
+        own = [()] * len(self._held) if each is None else [(one,) for one in each]
+        return [
+            getattr(held, method)(*first, *asked)
+            for held, first in zip(self._held, own, strict=True)
+        ]
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, Huber()], ids=[*IDS, "huber"])
-def test_rows_that_workers_keep_have_minimisers_too(loss: Loss) -> None:
+def test_rows_that_workers_keep_have_the_same_minimisers(
+    loss: Loss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "SHARD", 512)
     rows = made(loss, 2000, 3)
-    spread = Spread(Near(rows), *rows.X.shape, shard_rows())  # type: ignore[arg-type]
+    spread = Spread(Crew(rows), *rows.X.shape, 512)  # type: ignore[arg-type]
+    if loss in LOSSES:
+        far, near = (second_sums(each, np.ones(3), 0.05) for each in (spread, rows))
+        assert far is not None
+        assert near is not None
+        np.testing.assert_array_equal(far.matrix, near.matrix)
+        np.testing.assert_array_equal(far.active.X, near.active.X)
+        assert (far.mass, far.error) == (near.mass, near.error)
     options = {"linear": np.ones(3), "strength": 0.5, "tolerance": 1e-9}
     found, here = (minimise(each, loss, **options) for each in (spread, rows))  # type: ignore[arg-type]
-    np.testing.assert_allclose(found, here, rtol=0, atol=4e-9)
+    np.testing.assert_array_equal(found, here)
+
+
+def test_so_many_active_rows_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = LOSSES[1]
+    whole = Objective(made(loss, 300, 4), loss, np.zeros(4), 0.7)
+    assert nearby(whole, np.ones(4), lambda gradient: np.full(4, 0.02)) is not None
+    monkeypatch.setattr(module, "MOST_VALUES", 4)
+    assert nearby(whole, np.ones(4), lambda gradient: np.full(4, 0.02)) is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,8 +41,6 @@ class Spread(Rows):
     n_rows, dimension, shard
         Number of rows, of coordinates, and of rows in a shard.
     """
-
-    here: ClassVar[bool] = False
 
     def __init__(self, crew: Crew, n_rows: int, dimension: int, shard: int) -> None:
         self.crew, self.shape, self.shard = crew, (n_rows, dimension), shard
