@@ -245,6 +245,7 @@ class Crew:
 def test_rows_that_workers_keep_have_the_same_minimisers(
     loss: Loss, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    one_shard = made(loss, 2000, 3)
     monkeypatch.setattr(blocks, "SHARD", 512)
     rows = made(loss, 2000, 3)
     spread = Spread(Crew(rows), *rows.X.shape, 512)  # type: ignore[arg-type]
@@ -252,6 +253,10 @@ def test_rows_that_workers_keep_have_the_same_minimisers(
         far, near = (second_sums(each, np.ones(3), 0.05) for each in (spread, rows))
         assert far is not None
         assert near is not None
+        expected = second_sums(one_shard, np.ones(3), 0.05)
+        assert expected is not None
+        np.testing.assert_array_equal(near.active.X, expected.active.X)
+        np.testing.assert_allclose(near.matrix, expected.matrix, rtol=1e-13, atol=1e-13)
         np.testing.assert_array_equal(far.matrix, near.matrix)
         np.testing.assert_array_equal(far.active.X, near.active.X)
         assert (far.mass, far.error) == (near.mass, near.error)
