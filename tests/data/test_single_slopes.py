@@ -118,10 +118,17 @@ def problem(**changes: Any) -> Problem:
 
 
 def test_noise_has_to_hide_what_is_lost() -> None:
+    def one(budget: Budget) -> Any:
+        return NoisyGradient(steps=5).plan(problem(), budget)
+
     budget = Budget(1.0, 1e-6)
-    assert NoisyGradient(steps=5).plan(problem(), budget)._coarse
+    assert one(budget)._coarse
     assert not NoisyGradient(steps=5).plan(problem(), Budget(1e5, 1e-6))._coarse
     assert not NoisyGradient(steps=5, hidden_state=True).plan(problem(), budget)._coarse
+    heavy = Bounds(row_norm=1.0, classes=(0, 1), weight=1000.0)
+    weak = next(b for b in (Budget(2.0**k, 1e-6) for k in range(20)) if not one(b)._coarse)
+    # Heavy rows have more noise, and lose as much more.
+    assert not NoisyGradient(steps=5).plan(problem(bounds=heavy), weak)._coarse
     far = Bounds(row_norm=1e-20, classes=(0, 1))
     assert not NoisyGradient(steps=5).plan(problem(bounds=far), budget)._coarse
 
