@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -109,6 +112,31 @@ def test_only_public_values_decide() -> None:
     many = MOST_VALUES + 1
     one = np.ones(many)
     assert not used(Rows(np.broadcast_to(0.0, (many, 1)), one, one, one))
+
+
+def test_long_rows_are_checked_in_as_little_memory_as_there_are_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(single_slopes, "MOST_VALUES", 2**12)
+    tracemalloc.start()
+    assert single_slopes._steady.__wrapped__(2**10) in (True, False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Twice in float32, and some for the weights.
+    assert peak < 20 * 2**12
+
+
+def test_the_check_runs_with_one_thread_as_sums_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = []
+
+    @contextmanager
+    def noted() -> Iterator[None]:
+        inside.append(len(inside))
+        yield
+
+    monkeypatch.setattr(single_slopes, "one_blas_thread", noted)
+    single_slopes._steady.__wrapped__(3)
+    assert inside
 
 
 def problem(**changes: Any) -> Problem:
