@@ -36,8 +36,8 @@ from discreet.estimators.shared.claims import LABELS_PUBLIC
 from discreet.estimators.shared.persistence import (
     DAMAGED,
     Portable,
+    _json_values,
     _parameter,
-    _saved,
     part_of_a_file,
 )
 from discreet.files.checksums import with_checksum
@@ -74,7 +74,7 @@ def test_every_table_is_known_and_no_name_stands_twice() -> None:
     "part", [*SETS.values(), *REGULARIZERS.values()], ids=lambda part: part.name
 )
 def test_every_set_and_penalty_comes_back(part: Any) -> None:
-    assert _parameter(json.loads(json.dumps(_saved(part)))) == part
+    assert _parameter(json.loads(json.dumps(_json_values(part)))) == part
 
 
 def test_an_intersection_is_saved_with_the_model(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_an_intersection_is_saved_with_the_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_comes_back(name: str) -> None:
-    stored = json.loads(json.dumps(_saved(LOSSES[name])))
+    stored = json.loads(json.dumps(_json_values(LOSSES[name])))
     assert _parameter(stored) == LOSSES[name]
 
 

@@ -31,6 +31,7 @@ class Nearby(Objective):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from discreet.data import Rows
     >>> from discreet.losses import Squared
     >>> rows = Rows(np.array([[1.0], [2.0]]), np.array([1.0, 0.0]))

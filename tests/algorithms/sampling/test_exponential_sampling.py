@@ -15,7 +15,7 @@ from discreet.accounting import BoundedRange, Budget
 from discreet.accounting.gaussian_profile import gaussian_delta
 from discreet.algorithms.sampling.density import density
 from discreet.algorithms.sampling.exponential_sampling import ExponentialSampling
-from discreet.algorithms.sampling.laws import Region, TangentEnvelope, progress
+from discreet.algorithms.sampling.laws import Region, TangentEnvelope, heartbeat
 from discreet.algorithms.sampling.quadratic_floor import SecantCurvature, quadratic_floor
 from discreet.algorithms.sampling.sensitivity import (
     covered_rows,
@@ -511,7 +511,7 @@ def test_plans_announce_their_cost_and_runs_tell_only_the_time(
     plan = ExponentialSampling().plan(problem(n_features=5), Budget(1.0))
     assert plan.facts()["passes over the data, about"] > 5
     ticks = itertools.count(0.0, 11.0)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(ticks))
+    monkeypatch.setattr(heartbeat.time, "monotonic", lambda: next(ticks))
     plan = ExponentialSampling().plan(problem(), Budget(1.0))
     plan.run(ArraySource(np.ones((3, 1)), np.ones(3, dtype=int)), Seeded(0))
     lines = capsys.readouterr().err.splitlines()
