@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -396,3 +397,24 @@ def test_many_epsilons_at_once_are_bounded_about_as_well_as_each_alone(mode, eps
 def test_many_epsilons_of_an_event_that_hides_nothing():
     event = MODES["sharp"].event(LOGISTIC, 1e-5, 1.0, "replace-one")
     assert (event.profile(np.linspace(0.0, 1.0, 200)) == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "radius", "strength"),
+    [
+        (1.459182185426367, 1.6763948024713446e-10, 11.118234098600697, 163.78754032411703),
+        (0.5057885343737962, 2.042770616939031e-07, 3.5036964507467823, 402.7001324655879),
+    ],
+)
+def test_noise_is_enough_in_exact_arithmetic(
+    epsilon: float, delta: float, radius: float, strength: float
+) -> None:
+    """Without a Jacobian the curve is the Gaussian one, which float64 finds a little too small."""
+    terms = LossTerms.logistic(radius=radius)
+    assert terms.jacobian(strength) < epsilon
+    sigma = MODES["logistic"].sigma(terms, epsilon, delta, strength, "zero-out")
+    with mp.workdps(50):
+        e, s = mp.mpf(epsilon), mp.mpf(terms.lipschitz) / mp.mpf(sigma)
+        exact = mp.ncdf(s / 2 - e / s) - mp.exp(e) * mp.ncdf(-s / 2 - e / s)
+        assert exact <= delta
+        assert exact > delta * (1 - mp.mpf(2) ** -30)

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.data import Rows
+from discreet.data import Rows, blocks
 from discreet.data import second_sums as module
+from discreet.data.blocks import slices
+from discreet.data.cluster.spread import Spread
+from discreet.data.cluster.workers import Held
 from discreet.data.second_sums import SecondSums, has_second_sums, second_sums
 from discreet.losses import Clipped, Huber, Logistic, Loss, Squared
 from discreet.solvers import newton
@@ -157,3 +160,109 @@ def test_a_minimiser_takes_one_certificate_over_all_rows(
     monkeypatch.setattr(newton, "nearby", lambda *given: None)
     usual = minimise(rows, loss, **options)  # type: ignore[arg-type]
     np.testing.assert_allclose(found, usual, rtol=0, atol=4e-9)
+
+
+def checked(whole: Objective, close: Nearby | None, w: np.ndarray) -> None:
+    """Compare a certificate from second moments with the real gradient."""
+    assert close is not None
+    gradient, error = close.certified(w, 1e-6)
+    # It is none of all rows, whose bound is another.
+    assert error != whole.certified(w)[1]
+    assert off(gradient, exactly(whole, w)) <= error
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_rows_that_cross_at_the_edge_of_the_ball_are_seen(side: float) -> None:
+    """One row leaves its cap and another comes within it, both in the outer half of the ball."""
+    X, reach = np.ones((8, 1)), 0.5
+    caps = Clipped(loss=Squared(), clip=1.0).attach(np.zeros(8), np.ones(8))[:, 1]
+    rows = Rows(X, np.zeros(8))
+    rows.y = np.column_stack([np.zeros(8), caps])
+    rows.y[0, 0] = side * (0.75 * reach - 1.0)
+    rows.y[1, 0] = side * (0.9 * reach + 1.0)
+    whole = Objective(rows, LOSSES[1], np.zeros(1), 0.0)
+    close = nearby(whole, np.zeros(1), lambda gradient: np.full(1, reach / 2))
+    checked(whole, close, np.array([side * 0.99 * reach]))
+
+
+@pytest.mark.parametrize("weight", [1.0, 4.0])
+def test_what_moments_lose_is_in_the_certificate(
+    weight: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All moments but the first are lost, and the bound is not far above that."""
+    monkeypatch.setattr(module, "block_rows", lambda p: 1)
+    X = np.full((200, 1), np.sqrt(0.9 * 2.0**-53))
+    X[0] = 1.0
+    whole = Objective(Rows(X, np.zeros(200), np.full(200, weight)), Squared(), np.zeros(1), 0.0)
+    close = nearby(whole, np.zeros(1), lambda gradient: np.full(1, 0.5))
+    checked(whole, close, np.array([0.9]))
+    assert close is not None
+    np.testing.assert_array_equal(close.sums.matrix, [[weight]])
+
+
+def test_what_the_gradient_at_the_centre_loses_is_in_the_certificate() -> None:
+    """Every slope is computed as zero, and all are off to the same side."""
+    X, centre = np.full((100, 1), 1 / 3), np.array([1e5 / 7])
+    whole = Objective(Rows(X, X @ centre), Squared(), np.zeros(1), 0.0)
+    assert exactly(whole, centre)[0] != 0
+    assert not whole.evaluate(centre)[1].any()
+    found = module.second_sums(whole.rows, centre, 1.0)
+    assert found is not None
+    data, error = whole.rows.certified_gradient(Squared(), centre)
+    checked(whole, Nearby(*vars(whole).values(), centre, 1.0, data, error, found), centre)
+
+
+def test_what_rows_that_may_cross_lose_is_in_the_certificate() -> None:
+    """The only long row has a slope of zero but for rounding, at both ends of a long step."""
+    X = np.full((4, 2), 1e-8)
+    X[0] = 1 / 3, 1 / 7
+    rows, loss = Rows(X, np.zeros(4)), Clipped(loss=Squared(), clip=0.05)
+    rows.y = loss.attach(rows.y, rows.norms)
+    whole = Objective(rows, loss, np.zeros(2), 0.0)
+    close = nearby(whole, np.zeros(2), lambda gradient: np.array([0.5, 0.0]) * 1e5)
+    assert close is not None
+    assert close.sums.active.n_rows == 1
+    checked(whole, close, np.array([38e3, -38e3 * 7 / 3]))
+
+
+class Crew:
+    """A crew in this process."""
+
+    def __init__(self, rows: Rows) -> None:
+        cuts = slices(rows.n_rows, rows.shard)
+        self._held = [Held(rows.take(np.arange(s.start, s.stop)), None) for s in cuts]
+        self.facts = [held.facts() for held in self._held]
+
+    def ask(self, method: str, *asked: Any, each: Any = None) -> list[Any]:
+        own = [()] * len(self._held) if each is None else [(one,) for one in each]
+        return [
+            getattr(held, method)(*first, *asked)
+            for held, first in zip(self._held, own, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Huber()], ids=[*IDS, "huber"])
+def test_rows_that_workers_keep_have_the_same_minimisers(
+    loss: Loss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "SHARD", 512)
+    rows = made(loss, 2000, 3)
+    spread = Spread(Crew(rows), *rows.X.shape, 512)  # type: ignore[arg-type]
+    if loss in LOSSES:
+        far, near = (second_sums(each, np.ones(3), 0.05) for each in (spread, rows))
+        assert far is not None
+        assert near is not None
+        np.testing.assert_array_equal(far.matrix, near.matrix)
+        np.testing.assert_array_equal(far.active.X, near.active.X)
+        assert (far.mass, far.error) == (near.mass, near.error)
+    options = {"linear": np.ones(3), "strength": 0.5, "tolerance": 1e-9}
+    found, here = (minimise(each, loss, **options) for each in (spread, rows))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found, here)
+
+
+def test_so_many_active_rows_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = LOSSES[1]
+    whole = Objective(made(loss, 300, 4), loss, np.zeros(4), 0.7)
+    assert nearby(whole, np.ones(4), lambda gradient: np.full(4, 0.02)) is not None
+    monkeypatch.setattr(module, "MOST_VALUES", 4)
+    assert nearby(whole, np.ones(4), lambda gradient: np.full(4, 0.02)) is None

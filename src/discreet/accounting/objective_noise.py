@@ -25,7 +25,12 @@ from discreet.accounting.curves import (
     through_common,
 )
 from discreet.accounting.events import Curve, register
-from discreet.accounting.gaussian_profile import folded_profile, gaussian_profile, smallest_feasible
+from discreet.accounting.gaussian_profile import (
+    folded_profile,
+    gaussian_profile,
+    lowered,
+    smallest_feasible,
+)
 from discreet.accounting.terms import LossTerms, kappa
 from discreet.bounds import NEIGHBOURS, Array, Neighbours, rows_apart
 from discreet.checks import between, one_of, positive
@@ -191,7 +196,8 @@ class Mode(ABC):
                 f"above {needed:.6g}, a larger epsilon or smaller row bounds."
             )
         start = rows_apart(neighbours) * math.sqrt(2 * math.log1p(0.5 / delta)) / epsilon
-        found = smallest_feasible(achieved, delta, limit=MOST_NOISE, start=min(start, MOST_NOISE))
+        start = min(start, MOST_NOISE)
+        found = smallest_feasible(achieved, lowered(delta), limit=MOST_NOISE, start=start)
         if math.isinf(found):
             # No number is quoted: a plan passes a part of the budget and a strength of its own.
             raise BudgetTooSmall(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from discreet.bounds import Array, unit_roundoff
+from discreet.bounds import Array, Integers, unit_roundoff
 from discreet.data.blocks import (
     Total,
     block_rows,
@@ -31,6 +31,7 @@ from discreet.data.certified import certified_sums, loop_pays
 from discreet.data.norms import norms_of, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
 from discreet.data.row_products import combine, gram, gram_outputs, one_by_one, times, upper_norms
+from discreet.data.second_sums import shard_sums
 from discreet.data.storage import Codes, Resident
 from discreet.losses import Loss
 
@@ -97,7 +98,8 @@ class Rows:
         ----------
         kind
             ``"gradient"``, ``"objective"``, ``"hessian"``, ``"hessian_product"``,
-            ``"squared_gradients"``, ``"certified"``, ``"inertia"`` or ``"projected"``.
+            ``"squared_gradients"``, ``"second_sums"``, ``"certified"``, ``"inertia"`` or
+            ``"projected"``.
         asked
             Loss, weights and what else the answer takes.
         """
@@ -301,6 +303,11 @@ class Rows:
         for part in in_order(one, cut(shard, self._block)):
             total += part
         return total
+
+    def _second_sums_of(
+        self, shard: slice, centre: Array, radius: float
+    ) -> tuple[Array, float, Integers, int]:
+        return shard_sums(self, shard, centre, radius)
 
     def hessian_product(self, loss: Loss, w: Array, v: Array) -> Array:
         """Return the second derivative of the sum at ``w`` times ``v``."""

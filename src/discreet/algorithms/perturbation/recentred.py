@@ -35,7 +35,7 @@ from discreet.accounting import (
     LossTerms,
     default_strength,
 )
-from discreet.accounting.gaussian_profile import smallest_feasible
+from discreet.accounting.gaussian_profile import lowered, smallest_feasible
 from discreet.accounting.pld import chain_delta
 from discreet.accounting.theorems import theorems
 from discreet.algorithms.gradient import LineSearch, estimates_logit
@@ -204,7 +204,7 @@ def calibrated(
 
     # Three Gaussians would need a factor of 1, and what else these cost is little.
     factor = smallest_feasible(
-        achieved, budget.delta, limit=64.0, start=1.045, step=0.02, accuracy=1e-3
+        achieved, lowered(budget.delta), limit=64.0, start=1.045, step=0.02, accuracy=1e-3
     )
     if math.isinf(factor):
         raise BudgetTooSmall(
