@@ -99,6 +99,23 @@ def test_neighbours_are_as_close_as_accounted_in_every_column() -> None:
     assert (apart <= CLIP + sum_rounding(CLIP, n_rows=n, shifting=False)).all()
 
 
+def test_labels_of_no_rows_are_none() -> None:
+    # privacy: under add-remove one row has a neighbour without any, which must not fail.
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1)), 2, Hinge())
+    none = ArraySource(np.zeros((0, 2)), np.zeros(0, int))
+    assert labels_of(bounding, none, bounding.apply(none)).shape == (0,)
+
+
+def test_caps_of_tiny_rows_come_without_a_warning() -> None:
+    # privacy: a warning would tell that a row is that short.
+    loss = Clipped(loss=Hinge(), clip=1e200)
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(0, 1), label=(-1, 1)), 2, loss)
+    for kind in (np.asarray, sp.csr_array):
+        source = ArraySource(kind(np.array([[1e-138, 0.0], [0.5, 0.5]])), [0, 1])
+        rows = bounding.apply(source)
+        np.testing.assert_array_equal(labels_of(bounding, source, rows), rows.y)
+
+
 def test_labels_are_those_that_bounding_gives() -> None:
     loss = CalibratedLogistic(clip=0.5)
     bounding = Bounding.plan(Bounds(row_norm=1.0, classes=("a", "b")), 2, loss)

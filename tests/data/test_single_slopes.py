@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -111,6 +114,31 @@ def test_only_public_values_decide() -> None:
     assert not used(Rows(np.broadcast_to(0.0, (many, 1)), one, one, one))
 
 
+def test_long_rows_are_checked_in_as_little_memory_as_there_are_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(single_slopes, "MOST_VALUES", 2**12)
+    tracemalloc.start()
+    assert single_slopes._steady.__wrapped__(2**10) in (True, False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Twice in float32, and some for the weights.
+    assert peak < 20 * 2**12
+
+
+def test_the_check_runs_with_one_thread_as_sums_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = []
+
+    @contextmanager
+    def noted() -> Iterator[None]:
+        inside.append(len(inside))
+        yield
+
+    monkeypatch.setattr(single_slopes, "one_blas_thread", noted)
+    single_slopes._steady.__wrapped__(3)
+    assert inside
+
+
 def problem(**changes: Any) -> Problem:
     bounds = Bounds(row_norm=1.0, classes=(0, 1))
     settings = {"loss": Logistic(), "bounds": bounds, "n_features": 4, "n_rows": LEAST_VALUES // 4}
@@ -118,10 +146,17 @@ def problem(**changes: Any) -> Problem:
 
 
 def test_noise_has_to_hide_what_is_lost() -> None:
+    def one(budget: Budget) -> Any:
+        return NoisyGradient(steps=5).plan(problem(), budget)
+
     budget = Budget(1.0, 1e-6)
-    assert NoisyGradient(steps=5).plan(problem(), budget)._coarse
+    assert one(budget)._coarse
     assert not NoisyGradient(steps=5).plan(problem(), Budget(1e5, 1e-6))._coarse
     assert not NoisyGradient(steps=5, hidden_state=True).plan(problem(), budget)._coarse
+    heavy = Bounds(row_norm=1.0, classes=(0, 1), weight=1000.0)
+    weak = next(b for b in (Budget(2.0**k, 1e-6) for k in range(20)) if not one(b)._coarse)
+    # Heavy rows have more noise, and lose as much more.
+    assert not NoisyGradient(steps=5).plan(problem(bounds=heavy), weak)._coarse
     far = Bounds(row_norm=1e-20, classes=(0, 1))
     assert not NoisyGradient(steps=5).plan(problem(bounds=far), budget)._coarse
 

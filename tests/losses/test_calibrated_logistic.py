@@ -164,3 +164,10 @@ def test_the_slope_that_writes_over_margins_is_the_one_of_every_row() -> None:
     np.testing.assert_allclose(found, loss.slope(z, y), rtol=1e-15, atol=1e-307)
     np.testing.assert_array_equal(none, 0.0)
     np.testing.assert_array_equal(loss.slope(z[:400], np.zeros(400)), 0.0)
+
+
+def test_tiny_caps_come_without_a_warning() -> None:
+    # privacy: a warning would tell that a row is that long.
+    loss = CalibratedLogistic(clip=1e-300)
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isinf(loss.bare_labels(loss.attach(np.ones(1), np.array([1e15])))[1]).all()

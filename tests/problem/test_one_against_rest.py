@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +14,12 @@ from scipy.stats import norm
 from discreet import Bounds, PrivateLinearSVC, PrivateSGDClassifier, load
 from discreet.accounting import Budget, Composed, Gaussian
 from discreet.algorithms import NoisyGradient
-from discreet.data import ArraySource
+from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
+from discreet.data import ArraySource, RawBlock, Source
 from discreet.errors import InvalidParameter
 from discreet.losses import Hinge
-from discreet.noise import Seeded
-from discreet.problem import Problem
+from discreet.noise import Randomness, Seeded
+from discreet.problem import Problem, Release
 from discreet.problem.one_against_rest import OneAgainstRest, one_against_rest
 
 BUDGET = Budget(1.0, 1e-6)
@@ -114,3 +116,54 @@ def test_a_plan_promises_what_the_fit_does(kind: type, tmp_path) -> None:
     assert fitted.guarantee_.event == plan.guarantee.event
     fitted.save(tmp_path / "model.json")
     assert load(tmp_path / "model.json").guarantee_ == fitted.guarantee_
+
+
+class Turned(ArraySource):
+    """A source whose rows come the other way round in every other reading."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray) -> None:
+        super().__init__(X, y)
+        self.readings = 0
+
+    def blocks(self) -> Iterator[RawBlock]:
+        self.readings += 1
+        for block in super().blocks():
+            turn = slice(None, None, 1 if self.readings % 2 else -1)
+            yield block._replace(X=block.X[turn], y=block.y[turn])
+
+
+@pytest.mark.parametrize("fits", [3, 130])
+def test_rows_have_the_labels_they_were_read_with(fits: int) -> None:
+    # privacy: else a row would count at two places, with its features and with its label.
+    rng = np.random.default_rng(0)
+    # Some labels are of no class.
+    X, y = rng.normal(size=(300, 3)), rng.integers(-1, fits + 1, 300)
+    plan = one_against_rest(lambda b: NoisyGradient(steps=2).plan(PROBLEM, b), BUDGET, fits)
+    source, random = Turned(X, y), Seeded(1)
+    found = plan.run(source, Seeded(1)).weights
+    assert source.readings == 1
+    for k in range(fits):
+        alone = plan.each.run(ArraySource(X, (y == k).astype(int)), random)
+        np.testing.assert_allclose(found[:, k], alone.weights, rtol=1e-9, atol=1e-12)
+
+
+def test_a_plan_that_runs_in_another_way_is_run_that_way() -> None:
+    class Still(NoisyGradientPlan):
+        def run(self, source: Source, random: Randomness) -> Release:
+            return Release(np.zeros(3), self.guarantee)
+
+    def still(part: Budget) -> Still:
+        plan = NoisyGradient(steps=20).plan(PROBLEM, part)
+        return Still(plan.problem, plan.budget, plan.config, plan.sampler)
+
+    source = ArraySource(np.ones((300, 3)), np.zeros(300, int))
+    assert not one_against_rest(still, BUDGET, 3).run(source, Seeded(1)).weights.any()
+
+
+def test_no_rows_and_one_row_both_give_weights() -> None:
+    # privacy: they are neighbours under add-remove.
+    task = replace(PROBLEM, neighbours="add-remove")
+    plan = one_against_rest(lambda part: NoisyGradient(steps=3).plan(task, part), BUDGET, 3)
+    for n_rows in (0, 1):
+        source = ArraySource(np.ones((n_rows, 3)), np.zeros(n_rows, int))
+        assert plan.run(source, Seeded(1)).weights.shape == (3, 3)

@@ -93,5 +93,12 @@ def labels_of(bounding: Bounding, source: Source, rows: Rows) -> Array:
     >>> labels_of(bounding, ArraySource(X, [0, 1]), rows)
     array([-1.,  1.])
     """
-    found = [bounding.encoded(raw.y, raw.X.shape[0]) for raw in source.blocks()]
+    if rows.n_rows == 0:
+        return rows.y
+    # privacy: labels that were read with the rows belong to them whatever the next reading gives.
+    held = getattr(source, "labels", None)
+    if held is not None:
+        found = [bounding.encoded(y, len(y)) for y in held()]
+    else:
+        found = [bounding.encoded(raw.y, raw.X.shape[0]) for raw in source.blocks()]
     return bounding.loss.attach(np.concatenate(found), rows.norms)

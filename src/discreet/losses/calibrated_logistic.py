@@ -114,7 +114,8 @@ class CalibratedLogistic(Loss):
         return 1.0, _quick_slope, 1.0
 
     def bare_labels(self, y: Array) -> tuple[Array, ...]:
-        with np.errstate(divide="ignore"):
+        # privacy: a warning would tell of rows that are long.
+        with np.errstate(divide="ignore", over="ignore"):
             return np.copysign(1.0, -y), 1.0 / np.abs(y)
 
     def scalar_slope(self) -> tuple[ScalarSlope, tuple[float, ...]]:

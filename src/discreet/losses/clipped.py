@@ -80,8 +80,10 @@ class Clipped(Loss):
         A row of norm zero gets a cap of zero, which makes its loss constant.
         """
         safe = np.where(norms > 0.0, norms, np.inf)
-        # privacy: rounded down, so that cap * norm stays at most clip in real arithmetic.
-        return np.column_stack([y, self.clip / safe * (1.0 - 4.0 * unit_roundoff())])
+        # privacy: a warning would tell of rows that are short. Rounded down, so that cap * norm
+        # stays at most clip in real arithmetic.
+        with np.errstate(over="ignore"):
+            return np.column_stack([y, self.clip / safe * (1.0 - 4.0 * unit_roundoff())])
 
     def value(self, z: Array, y: Array) -> Array:
         label, cap = y[:, 0], y[:, 1]

@@ -36,18 +36,38 @@ GAINS = (1.0, 0.7, 0.4, 0.2)
 
 
 class _Against:
-    """Rows whose label says whether they are of one class."""
+    """Rows whose label says whether they are of one class.
 
-    def __init__(self, source: Source, chosen: int) -> None:
-        self.source, self.chosen = source, chosen
+    ``kept`` holds the classes of rows, as the first class has read them.
+    """
+
+    def __init__(self, source: Source, chosen: int, fits: int, kept: list[Any]) -> None:
+        self.source, self.chosen, self.fits, self.kept = source, chosen, fits, kept
         self.n_rows, self.n_features = source.n_rows, source.n_features
         self.sparse, self.dtype = source.sparse, getattr(source, "dtype", None)
         self.array, self.capped = getattr(source, "array", None), getattr(source, "capped", None)
         self.streamed = getattr(source, "streamed", False)
 
     def blocks(self) -> Iterator[RawBlock]:
+        if self.chosen == 0:
+            self.kept.clear()
         for block in self.source.blocks():
-            yield block._replace(y=(np.asarray(block.y) == self.chosen).astype(np.int64))
+            y = np.asarray(block.y)
+            if self.chosen == 0:
+                self.kept.append(self._classes(y))
+            yield block._replace(y=(y == self.chosen).astype(np.int64))
+
+    def labels(self) -> Iterator[Array]:
+        """Yield the labels of rows as the first class has read them, without reading again."""
+        for classes in self.kept:
+            yield (classes == self.chosen).astype(np.int64)
+
+    def _classes(self, y: Any) -> Any:
+        """Return classes in little memory, because rows may be very many."""
+        classes = np.full(y.shape, -1, np.int8 if self.fits <= 127 else np.int32)
+        for k in range(self.fits):
+            classes[y == k] = k
+        return classes
 
 
 def _together(each: Plan, fits: int) -> Composed:
@@ -117,7 +137,8 @@ class OneAgainstRest(CalibratedPlan):
     @releasing
     def run(self, source: Source, random: Randomness) -> Array:
         """Fit every class against the rest; one column of weights each."""
-        sources = [_Against(source, k) for k in range(self.fits)]
+        kept: list[Any] = []
+        sources = [_Against(source, k, self.fits, kept) for k in range(self.fits)]
         # Where a plan can, it reads the rows once for all classes; the law is the same.
         together = getattr(self.each, "run_together", None)
         columns = None if together is None else together(sources, random)

@@ -99,6 +99,16 @@ def test_noise_of_runs_side_by_side_takes_no_more_memory_than_rows(
     assert together._columns(long, rows) == 1
 
 
+def test_labels_of_runs_side_by_side_take_no_more_memory_than_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = NoisyGradient(steps=1).plan(problem(), Budget(2.0, 1e-6))
+    rows = plan.problem.bound(data(2)[0])
+    assert together._columns(plan, rows) == together.MOST_COLUMNS
+    monkeypatch.setattr(together, "STOCK", 0)
+    assert together._columns(plan, rows) == P // 2
+
+
 def test_groups_of_rows_run_one_after_the_other() -> None:
     task = problem(grouping=Grouping(2, "weight"))
     plan = NoisyGradient(steps=5).plan(task, Budget(2.0, 1e-6))

@@ -375,11 +375,12 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
     @property
     def _coarse(self) -> bool:
         """Whether noise hides what slopes lose in float32, by public values."""
-        norm, config = self.problem.row_norm, self.config
-        if config.hidden_state or config.adaptive_clip or not in_range(norm):
+        problem, config = self.problem, self.config
+        if config.hidden_state or config.adaptive_clip or not in_range(problem.row_norm):
             return False
-        assert self.problem.n_rows is not None
-        return self.problem.n_rows * norm * LOST <= self.noise.scale / 16.0
+        assert problem.n_rows is not None
+        heaviest = problem.row_norm * problem.bounds.weight
+        return problem.n_rows * heaviest * LOST <= self.noise.scale / 16.0
 
     def run_together(self, sources: Sequence[Source], random: Randomness) -> list[Array] | None:
         """Return the weights of runs on the same rows with other labels, or None.
@@ -387,6 +388,8 @@ class NoisyGradientPlan(CalibratedPlan, GradientSetting):
         It is for sources that differ in labels alone. Rows are bounded once, and where possible
         all runs read them together; the law is that of one run after the other.
         """
+        if type(self).run is not NoisyGradientPlan.run:
+            return None
         return run_together(self, sources, random)
 
     def fitted(self, rows: Rows, random: Randomness) -> Array:

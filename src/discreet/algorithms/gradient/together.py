@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 
 STOCK = 2**23
-"""Numbers of noise that are no burden to memory."""
+"""Numbers of noise or of labels that are no burden to memory."""
 
 
 def run_together(
@@ -64,9 +64,13 @@ def _side_by_side(plan: NoisyGradientPlan, rows: Rows) -> bool:
 
 
 def _columns(plan: NoisyGradientPlan, rows: Rows) -> int:
-    """Return how many runs go together, so that their noise takes no more memory than rows do."""
-    room = max(STOCK // plan.problem.dimension, rows.n_rows)
-    return max(1, min(MOST_COLUMNS, room // plan.steps))
+    """Return how many runs go together, so that what they hold takes little more than rows do."""
+    # privacy: sizes are public where positions are kept.
+    p, n_rows = plan.problem.dimension, max(rows.n_rows, 1)
+    noise = max(STOCK // p, n_rows) // plan.steps
+    # Labels of a column, as they come and as slopes take them.
+    labels = max(STOCK, n_rows * p) // (2 * n_rows)
+    return max(1, min(MOST_COLUMNS, noise, labels))
 
 
 def _descents(plan: NoisyGradientPlan, several: list[Rows], random: Randomness) -> list[Array]:

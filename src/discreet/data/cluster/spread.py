@@ -2,7 +2,9 @@
 
 Algorithms ask them for the sums that they ask rows in memory for. Sums over shards are
 computed by the same code on the same rows wherever the shards are, and added here, in order.
-So a release is the same to the last bit.
+So a release is the same to the last bit, unless rows in memory are summed in a quicker way: few
+rows anew (:mod:`discreet.data.active_rows`), or with slopes in float32
+(:mod:`discreet.data.single_slopes`).
 """
 
 from __future__ import annotations
