@@ -186,6 +186,7 @@ class ClippedSums:
 
     _near: ClassVar[bool] = True  # the rows are in this process
     _active: ActiveRows | None = None
+    _clip = math.nan  # none was asked for yet
 
     def __init__(
         self,
@@ -224,7 +225,6 @@ class ClippedSums:
             # privacy: a row of weight 0 may go without the product only if it is all zeros.
             plain &= bool(((weight == 1.0) | (size == 0.0)).all())
         self._weight = None if plain else rows.weight
-        self._clip = math.nan
         single = single_slopes(rows, loss) if coarse and not shifting and self._near else None
         self._blockwise = Blockwise(rows, loss, self._weight, shifting=shifting, single=single)
         if reach is not None and not shifting and self._near:
