@@ -80,8 +80,8 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
     clip
         Residual, in half label ranges, from which a row of typical norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
-        noise dominates to 1 for the longest rows where rows are
-        plenty.{PENALTIES}{INFERENCE}{FITTED}
+        noise dominates to 1 where rows are many; with very many it grows
+        on.{PENALTIES}{INFERENCE}{FITTED}
 
     See Also
     --------
@@ -120,8 +120,7 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
     clip
         Residual, in half label ranges, from which a row of typical norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
-        noise dominates and the penalty is small to 1 for the longest rows where rows
-        are plenty.{FITTED}
+        noise dominates and the penalty is small to 1; with very many rows it grows on.{FITTED}
 
     See Also
     --------
