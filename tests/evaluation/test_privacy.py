@@ -2,11 +2,23 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from discreet import Bounds, Budget, Ledger, PrivateLogisticRegression, evaluate
+from discreet import (
+    Bounds,
+    Budget,
+    Ledger,
+    PrivateLinearSVC,
+    PrivateLogisticRegression,
+    PrivatePoissonRegressor,
+    PrivateRidge,
+    PrivateSparseLogisticRegression,
+    evaluate,
+)
 from discreet.accounting import Gaussian, Pure, gaussian_delta
 from discreet.errors import BudgetExceeded, Incompatible
 from discreet.evaluation import CLASSIFIER_METRICS, EvaluationPlan, plan_evaluation
@@ -14,6 +26,7 @@ from discreet.evaluation import scored_rows as reading_module
 from discreet.evaluation.laws import REACH, STEP
 from discreet.evaluation.scored_rows import add_up, read
 from discreet.noise import Seeded
+from discreet.problem import NUMERICS
 
 RELATIONS = ("zero-out", "replace-one", "add-remove")
 
@@ -186,6 +199,64 @@ def test_blank_rows_keep_their_places_and_lone_rows_are_scored_alone(monkeypatch
         model, plan = Told(), regression(relation)
         add_up(model, *read(model, np.array(X), y, plan), plan)
         assert model.seen == shapes
+
+
+def models():
+    """Fitted models of each way to a score, and rows for them."""
+    random = np.random.default_rng(2)
+    for width, n_classes in ((7, 2), (33, 3), (130, 10)):
+        X, classes = random.normal(size=(260, width)), tuple(range(n_classes))
+        y, common = np.arange(260) % n_classes, {"random_state": 0}
+        bounds = Bounds(features=(-1, 1), classes=classes, label=(0, 9))
+        yield PrivateLogisticRegression(bounds=bounds, **common).fit(X, y), X
+        yield PrivateLinearSVC(bounds=bounds, **common).fit(X, y), X
+        yield PrivateRidge(bounds=bounds, **common).fit(X, np.stack([y, 9 - y], axis=1)), X
+        yield PrivatePoissonRegressor(bounds=bounds, **common).fit(X, y), X
+        sparse = PrivateSparseLogisticRegression(bounds=replace(bounds, classes=(0, 1)), **common)
+        yield sparse.fit(X, y % 2), X
+        wide = Bounds(row_norm=1.0, classes=classes)
+        yield (
+            PrivateLogisticRegression(bounds=wide, fit_intercept=False, **common).fit(X, y),
+            sp.csr_array(np.where(np.abs(X) > 1, X, 0.0)),
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_own_models_score_a_row_alike_wherever_it_stands(dtype):
+    for model, rows in models():
+        X, alike = rows.astype(dtype), model._alike_anywhere()
+        for ask in ("decision_function", "predict_proba", "predict"):
+            if not hasattr(model, ask):
+                continue
+            whole = getattr(alike, ask)(X)
+            np.testing.assert_allclose(whole, getattr(model, ask)(X), rtol=1e-4, atol=1e-6)
+            for part in (slice(5, 6), slice(0, 3), slice(1, 258), slice(100, 260)):
+                assert (getattr(alike, ask)(X[part]) == whole[part]).all(), (model, ask, part)
+
+
+def test_own_models_score_all_rows_at_once(monkeypatch):
+    X, y = np.linspace(-1, 1, 400).reshape(-1, 1), np.repeat([0, 1], 200)
+    model = PrivateLogisticRegression(bounds=Bounds(features=(-1, 1), classes=(0, 1)))
+    model.fit(X, y)
+    plan = plan_evaluation(model, epsilon=1.0, neighbours="add-remove")
+    assert NUMERICS in plan.guarantee.assumptions
+    assert NUMERICS not in plan_evaluation(model, epsilon=1.0).guarantee.assumptions
+    seen, known = [], reading_module._sums
+    monkeypatch.setattr(
+        reading_module, "_sums", lambda m, X, *more: seen.append(len(X)) or known(m, X, *more)
+    )
+    found = add_up(model, *read(model, X, y, plan), plan)
+    assert seen == [400]
+    alone = classification_sums(model, X, y, plan)
+    assert all((found[name] == alone[name]).all() for name in found)
+
+
+def classification_sums(model, X, y, plan):
+    """Return sums of rows that were scored one at a time."""
+    parts = [
+        add_up(model, *read(model, X[i : i + 1], y[i : i + 1], plan), plan) for i in range(len(y))
+    ]
+    return {name: sum(part[name] for part in parts) for name in parts[0]}
 
 
 def small_ledger(folder, epsilon=1.0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from discreet.accounting import Budget
 from discreet.bounds import Array, Bounds
 from discreet.checks import nonnegative, positive, truth
 from discreet.data import belonging, clipped_rows
+from discreet.data.row_products import one_by_one
 from discreet.defaults import Asked, recommend
 from discreet.errors import InvalidParameter
 from discreet.estimators.shared.base import (
@@ -41,6 +43,8 @@ class LinearModel(PrivateEstimator):
 
     fit_intercept: bool = True
     intercept_scaling: float = 0.5
+
+    _each_alike = False
 
     # What a particular estimator says about its model.
 
@@ -95,7 +99,17 @@ class LinearModel(PrivateEstimator):
         )
 
     def _product(self, X: Any) -> Any:
-        return X @ self.coef_.T
+        if not self._each_alike:
+            return X @ self.coef_.T
+        coef: Any = self.coef_
+        coef = coef.toarray() if sp.issparse(coef) else coef
+        return X @ coef.T if sp.issparse(X) else one_by_one(np.ascontiguousarray(X), coef.T)
+
+    def _alike_anywhere(self) -> Self:
+        """Return a copy whose scores of a row have the same bits wherever the row stands."""
+        found = copy.copy(self)
+        found._each_alike = True
+        return found
 
     def to_sklearn(self) -> Any:
         """Return a plain scikit-learn model with the released weights, for exporters.

@@ -19,7 +19,7 @@ from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.evaluation.laws import NoiseLaw
 from discreet.evaluation.released_sums import Block
 from discreet.noise import Randomness, release
-from discreet.problem import SIDE_CHANNELS, Printed
+from discreet.problem import NUMERICS, SIDE_CHANNELS, Printed
 
 _CURVES = ("auc", "roc", "calibration")
 _ANSWERS = ("confusion", "balanced_accuracy", "precision", "recall", "f1")
@@ -158,6 +158,12 @@ class EvaluationPlan(Printed):
         """Whether the number of rows is a fact of the data, which is not told."""
         return self.neighbours == "add-remove" or self.rows_per_group is not None
 
+    @property
+    def rows_move(self) -> bool:
+        """Whether a row may stand at another place in a neighbour."""
+        moves = self.rows_per_group is not None and self.neighbours == "replace-one"
+        return self.neighbours == "add-remove" or moves
+
     @cached_property
     def laws(self) -> dict[str, NoiseLaw]:
         """The noise of each block, in units of rows."""
@@ -187,7 +193,7 @@ class EvaluationPlan(Printed):
             neighbours=self.neighbours,
             event=event,
             theorem="evaluation" if not grouped else theorems("evaluation", "lemmas/groups"),
-            assumptions=(SIDE_CHANNELS, ALONE),
+            assumptions=(SIDE_CHANNELS, ALONE, *([NUMERICS] if self.rows_move else [])),
             unit="group" if grouped else "row",
         )
 

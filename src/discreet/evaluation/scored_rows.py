@@ -20,6 +20,7 @@ from scipy.special import expit
 from discreet.bounds import Array
 from discreet.data.parts_read import CHANGED
 from discreet.errors import Incompatible, InvalidData
+from discreet.estimators.linear import LinearModel
 from discreet.estimators.shared.fitting import Seedless
 from discreet.estimators.shared.reading import read_rows
 from discreet.estimators.shared.streamed import streamed
@@ -145,19 +146,19 @@ def read(model: Any, X: Any, y: Any, plan: EvaluationPlan) -> tuple[Any, Array, 
 def add_up(model: Any, X: Any, y: Array, good: Mask, plan: EvaluationPlan) -> dict[str, Array]:
     """Return the sums over rows that the plan releases."""
     model = _bare(model)
-    n = len(good)
-    moves = plan.rows_per_group is not None and plan.neighbours == "replace-one"
-    if plan.neighbours != "add-remove" and not moves:
+    if not plan.rows_move:
         # privacy: blank rows keep their places, because matrix products may round a row
         # differently at another place, and one row would move the cells of others.
         return _sums(model, X, y, good, plan)
-    # privacy: for the same reason rows are scored one at a time where one may be missing.
+    if isinstance(model, LinearModel):
+        # privacy: for the same reason every row is multiplied by itself where one may be missing.
+        return _sums(model._alike_anywhere(), X, y, good, plan)
+    # privacy: other models may round as they like, so they see one row at a time.
     total = {block.name: np.zeros(block.shape) for block in plan.blocks}
-    for i in range(n):
-        if good[i]:
-            part = slice(i, i + 1)
-            for name, value in _sums(model, _taken(X, part), y[part], good[part], plan).items():
-                total[name] += value
+    for i in np.flatnonzero(good):
+        part = slice(i, i + 1)
+        for name, value in _sums(model, _taken(X, part), y[part], good[part], plan).items():
+            total[name] += value
     return total
 
 

@@ -14,6 +14,7 @@ from discreet.problem.printing import Printed
 from discreet.problem.problem import (
     ASSUMED,
     NOMINAL_ROWS,
+    NUMERICS,
     SIDE_CHANNELS,
     Problem,
     check_solvable,
@@ -30,6 +31,7 @@ from discreet.problem.problem import (
 __all__ = [
     "ASSUMED",
     "NOMINAL_ROWS",
+    "NUMERICS",
     "SIDE_CHANNELS",
     "Algorithm",
     "CalibratedPlan",
