@@ -2,8 +2,9 @@
 
 ``python benchmarks/classes.py run`` fits both, with no other setting, on five public data sets and
 on nine artificial ones at three budgets each, and writes ``results/classes.json`` and ``.md``. None
-of them played a part in choosing the default's constants (README.md). Delta is 1e-6, neighbours are
-zero-out. Loss is the mean log loss on held-out rows; a model that knows nothing has log K.
+of them played a part in choosing the default's constants (notes/noisy-gradient.md). Delta is 1e-6,
+neighbours are zero-out. Loss is the mean log loss on held-out rows; a model that knows nothing has
+log K.
 
 Public data, with public constants only: scikit-learn's digits (pixels over 16, 10 classes),
 Covertype (7 cover types, as in ``problems.py``), KDD-99 (5 categories of attack, as there), wine

@@ -2,7 +2,7 @@
 
 ``python benchmarks/noisy_gradient.py bounds choice corners accuracy`` (any subset) writes
 ``results/noisy_gradient.json`` and, for ``bounds``, ``results/noisy_gradient.png``. ``accuracy``
-reads the data sets described in ``README.md``; ``--data`` names their directory.
+reads the data sets described in ``notes/logistic.md``; ``--data`` names their directory.
 
 ``choice`` plans many problems with ``algorithm="auto"``. Where that takes noisy gradient although
 objective perturbation applies, both are run on artificial rows.
@@ -335,7 +335,7 @@ def picture(table: list[dict[str, Any]], instances: list[dict[str, Any]]) -> Non
 
 
 # Rows, features and norm of the weights behind the labels. None of them, nor their seeds, is among
-# the problems on which the constants of steps.py were chosen (see README.md).
+# the problems on which the constants of steps.py were chosen (see notes/noisy-gradient.md).
 INSTANCES = ((10_000, 20, 10.0), (3_000, 10, 5.0), (10_000, 50, 20.0))
 
 

@@ -8,7 +8,7 @@ and ``.md``.
 
 Every setting of the peers' grid is tried with one seed, the best in hindsight (test accuracy) with
 a second; the table shows the mean of the best. That favours them. Our defaults are not quite blind
-either: README.md says what was chosen on what.
+either: notes/noisy-gradient.md says what was chosen on what.
 Delta is 1e-6 everywhere. The peers protect add-remove (Opacus) and zero-out (JAX-Privacy), ours
 zero-out: the same constants.
 """
@@ -141,7 +141,7 @@ def table(rows: list[Row]) -> str:
     heads = [f"{name}, eps {e:g}" for name in problems for e in EPSILONS]
     text = [
         "Mean test accuracy (CPU seconds of one fit). Peers: best setting in hindsight; ours:",
-        "defaults, of which README.md says what they were chosen on. Digits are those of MNIST.",
+        "defaults, chosen on what notes/noisy-gradient.md says. Digits are those of MNIST.",
         "",
         "| method | " + " | ".join(heads) + " |",
         "|---|" + "---|" * len(heads),

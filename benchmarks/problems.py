@@ -77,8 +77,8 @@ def present(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(
             f"{path.parent.name}/{path.name} was not found in {path.parent.parent}. Download the "
-            f"data set from its public archive (benchmarks/README.md names them), compress it "
-            f"with gzip under that name, and point --data or DISCREET_DATA at the directory."
+            f"data set from its public archive (benchmarks/notes/logistic.md names it), compress "
+            f"it with gzip under that name, and point --data or DISCREET_DATA at the directory."
         )
     return path
 

@@ -5,7 +5,7 @@
     python benchmarks/sparse.py plot                                       # <problem>.png
     python benchmarks/sparse.py recovery                                   # recovery.json, .png
 
-Files go to results/sparse. Data sets are read from --data, see README.md. Problems of fewer than
+Files go to results/sparse. Data sets are read from --data. Problems of fewer than
 1000 rows get eight times as many seeds.
 
 ``run`` compares test accuracy and number of non-zero weights of

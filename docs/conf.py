@@ -55,15 +55,18 @@ def _not_ours(app, what, name, obj, skip, options):
     return True if routed or home.startswith("sklearn.") else None
 
 
-def _links_between_root_pages(app, relative_path, parent_docname, content):
-    """Let links of the included pages lead to their places on the site."""
+def _links_of_included_pages(app, relative_path, parent_docname, content):
+    """Let links of pages from outside this folder lead to their places on the site."""
     for page, name in _ROOT_PAGES.items():
         content[0] = content[0].replace(f"]({page})", f"]({name}.md)")
+    for start, place in _FROM_BENCHMARKS.items():
+        content[0] = content[0].replace(f"]({start}", f"]({place}")
 
 
 def _links_to_the_benchmarks(app, docname, source):
-    """Let links to the benchmarks' README lead to its page on the site."""
+    """Let links to the pages of the benchmarks lead to their places on the site."""
     source[0] = source[0].replace("](../benchmarks/README.md", "](benchmarks.md")
+    source[0] = source[0].replace("](../benchmarks/notes/", "](benchmarks/")
 
 
 _ROOT_PAGES = {
@@ -72,10 +75,11 @@ _ROOT_PAGES = {
     "SECURITY.md": "security",
     "CHANGELOG.md": "changes",
 }
+_FROM_BENCHMARKS = {"notes/": "benchmarks/", "../../docs/": "../", "../docs/": ""}
 
 
 def setup(app):
     """Register with Sphinx."""
     app.connect("autodoc-skip-member", _not_ours)
-    app.connect("include-read", _links_between_root_pages)
+    app.connect("include-read", _links_of_included_pages)
     app.connect("source-read", _links_to_the_benchmarks)

@@ -46,3 +46,8 @@ def test_help_helps_and_runs_nothing(name, monkeypatch, capsys):
 def test_nothing_runs_unless_a_part_is_named(name, monkeypatch, capsys):
     assert run(monkeypatch, name) == 2
     assert "required" in capsys.readouterr().err
+
+
+def test_every_script_has_its_place_on_a_page():
+    page = (BENCHMARKS / "README.md").read_text()
+    assert [name for name in SCRIPTS if f"`{name}`" not in page] == ["environments.py"]
