@@ -24,8 +24,8 @@ SIDE_CHANNELS = "run time, memory use and the occurrence of an error are not pro
 """What no release of the library protects."""
 
 NUMERICS = (
-    "logarithms, cosines, slopes and losses are computed within the errors documented, and alike "
-    "at every position of an array"
+    "logarithms and similar functions are as accurate as docs/guarantees.md lists, and a number "
+    "gives the same result wherever it stands in an array"
 )
 """What is measured on a machine and not proved; `docs/guarantees.md` has the numbers."""
 
