@@ -28,12 +28,17 @@ X_fit, X_test, y_fit, y_test = train_test_split(X, y, random_state=0)
 
 # Before any row is read: noise and expected error of the fit.
 plan = PrivateRidge(epsilon=1.0, delta=1e-5, bounds=bounds).plan(n_features=10, n_rows=len(X_fit))
-for name, value in plan.facts().items():
-    print(f"{name}: {value}")
+print(plan)
+
+
+def score(epsilon: float) -> float:
+    """Return R2 on test rows of a new private fit."""
+    model = PrivateRidge(epsilon=epsilon, delta=1e-5, bounds=bounds).fit(X_fit, y_fit)
+    return model.score(X_test, y_test)
+
 
 # Noise makes single fits vary, so this averages ten. On sensitive data every fit is paid for.
+print()
 for epsilon in (0.3, 1.0, 3.0, 10.0):
-    model = PrivateRidge(epsilon=epsilon, delta=1e-5, bounds=bounds)
-    scores = [model.fit(X_fit, y_fit).score(X_test, y_test) for _ in range(10)]
-    print(f"epsilon {epsilon:4g}: mean R2 {mean(scores):.2f}")
+    print(f"epsilon {epsilon:4g}: mean R2 {mean(score(epsilon) for _ in range(10)):.2f}")
 print(f"not private:  R2 {Ridge(alpha=1e-3).fit(X_fit, y_fit).score(X_test, y_test):.2f}")
