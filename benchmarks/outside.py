@@ -4,7 +4,8 @@
     python benchmarks/outside.py list                  # shapes and labels
     python benchmarks/outside.py run                   # results/outside/, one file per problem
     python benchmarks/outside.py run --natural         # also natural units, with an intercept
-    python benchmarks/outside.py oracle                # losing cells, with the best guess
+    python benchmarks/outside.py oracle                # losing cells, with settings in hindsight
+    python benchmarks/outside.py peers                 # diffprivlib, of environments.py
     python benchmarks/outside.py table                 # results/outside/table.md
 
 The problems and the rule that chose them are in ``outside_sets.py``. Baselines, budgets, numbers
@@ -16,6 +17,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -25,19 +28,23 @@ from typing import Any
 import numpy as np
 
 from bank_sets import Data
-from baselines import baselines, optimum
-from discreet.errors import DiscreetError
+from baselines import SEEDS, baselines, optimum
 from forms import DELTA, intercept, measures, natural
+from logistic import ask
+from methods import METHODS
 from outside_numbers import REGRESSION
 from outside_sets import BINARY, CLASSES
-from tournament import CORE_ROWS, EPSILONS, ORACLE, default, hindsight, oracle, summary
-from tournament_table import each_cell, in_forms, line, ratio_of, totals
+from outside_table import RESULTS, STATED, table
+from tournament import CORE_ROWS, EPSILONS, ORACLE, default, hindsight, oracle, planned, summary
+from tournament_table import line, ratio_of
 
-RESULTS = Path(__file__).parent / "results" / "outside"
 PROBLEMS = BINARY | REGRESSION | CLASSES
 MOST_COLUMNS = 300
 """Without a delta the baseline solves a dense system many times: fewer columns only, for time."""
 LOST = 1.25
+CLIPS = (0.125, 0.25, 0.5, 1.0, 2.0)
+"""Of residuals, in half label ranges: 2 cuts none of a prediction within the range."""
+CLIPPED = "default, best clip in hindsight"
 
 
 def load(problem: str) -> tuple[Data, Data]:
@@ -68,11 +75,11 @@ def chosen(arguments: argparse.Namespace) -> Iterator[tuple[str, str, dict[str, 
 
 
 def fitted(
-    kind: str, first: Any, second: Any, epsilon: float, delta: float, seeds: int
+    kind: str, first: Any, second: Any, epsilon: float, delta: float, seeds: int, **stated: Any
 ) -> dict[str, Any]:
-    """Return measures of our default, and its processor seconds."""
+    """Return measures of our default, or of what is stated, and its processor seconds."""
     started = time.process_time()
-    weights = [default(kind, *first, epsilon, delta, seed) for seed in range(seeds)]
+    weights = [default(kind, *first, epsilon, delta, seed, **stated) for seed in range(seeds)]
     spent = (time.process_time() - started) / seeds
     found = [measures(kind, first, second, w) for w in weights]
     return summary(found) | {"seconds": [spent, 0.0]}
@@ -99,12 +106,18 @@ def run(arguments: argparse.Namespace) -> None:
                     ),
                     "ours": {},
                 }
-            if "default" not in cell["ours"]:
-                try:
-                    found = fitted(kind, first, second, epsilon, delta, arguments.seeds)
-                    cell["ours"]["default"] = found
-                except DiscreetError as refusal:
-                    print(name, epsilon, delta, refusal, flush=True)
+            for label, stated in ({"default": {}} | STATED.get(kind, {})).items():
+                if label not in cell["ours"]:
+                    budget = (epsilon, delta, arguments.seeds)
+                    cell["ours"][label] = fitted(kind, first, second, *budget, **stated)
+            if "plan" not in cell:
+                best = optimum(kind, *first) if best is None else best
+                plan = planned(kind, *first, epsilon, delta)
+                cell["plan"] = {
+                    "algorithm": plan.algorithm,
+                    "guess": float(plan.facts().get("norm guess", math.nan)),
+                    "optimum": float(np.linalg.norm(best)),
+                }
             if arguments.natural and delta and kind != "classes" and "forms" not in cell:
                 seeds = range(arguments.seeds)
                 cell["forms"] = {
@@ -115,12 +128,31 @@ def run(arguments: argparse.Namespace) -> None:
                         [natural(kind, train, test, epsilon, seed) for seed in seeds]
                     ),
                 }
+            if arguments.natural and kind == "regression" and "stated" not in cell:
+                cell["stated"] = {
+                    label: summary(
+                        [
+                            natural(kind, train, test, epsilon, seed, stated=stated)
+                            for seed in range(arguments.seeds)
+                        ]
+                    )
+                    for label, stated in STATED[kind].items()
+                }
             path.write_text(json.dumps(held, indent=1))
             print(line(f"{name}.{epsilon:g}.{delta:g}", cell), flush=True)
 
 
+def best_clip(
+    kind: str, first: Any, second: Any, epsilon: float, delta: float, seeds: int
+) -> dict[str, Any]:
+    """Return the default with the clip of residuals that is best in hindsight."""
+    budget = (epsilon, delta, seeds)
+    fits = [fitted(kind, first, second, *budget, clip=clip) | {"clip": [clip]} for clip in CLIPS]
+    return min(fits, key=lambda found: found["risk"][0])
+
+
 def losing(arguments: argparse.Namespace) -> None:
-    """Fit cells with a ratio above 1.25 with the guess of the norm that is best in hindsight."""
+    """Fit cells with a ratio above 1.25 with the best guess of the norm, and the best clip."""
     for name, kind, held, path in chosen(arguments):
         lost = {
             budget: cell for budget, cell in held.items() if ratio_of(cell, "default")[0] > LOST
@@ -131,32 +163,58 @@ def losing(arguments: argparse.Namespace) -> None:
         first, second = (train.matrix, train.target), (test.matrix, test.target)
         for budget, cell in lost.items():
             epsilon, delta = (float(part) for part in budget.rsplit(".", 1))
-            known = oracle(kind, first, second, epsilon, delta, arguments.seeds)
-            if known:
-                cell["ours"][ORACLE] = {"seconds": [0.0, 0.0]} | known
-                print(line(f"{name}.{budget}", cell), known["factor"][0], flush=True)
+            known = oracle(kind, first, second, epsilon, delta, arguments.seeds, descents=False)
+            tries = {ORACLE: {"seconds": [0.0, 0.0]} | known} if known else {}
+            if kind == "regression":
+                budget_of = (epsilon, delta, arguments.seeds)
+                tries[CLIPPED] = best_clip(kind, first, second, *budget_of)
+            for label, found in tries.items():
+                mine = cell["ours"]["default"]
+                better = found["risk"][0] < mine["risk"][0]
+                cell["ours"][label] = found if better else mine
+            print(line(f"{name}.{budget}", cell), flush=True)
         path.write_text(json.dumps(held, indent=1))
 
 
-def table() -> None:
-    """Write the table of all cells, and what they come to for each kind."""
-    rows = [
-        (f"{path.stem}.{budget}", cell)
-        for path in sorted(RESULTS.glob("*.json"))
-        for budget, cell in json.loads(path.read_text()).items()
-    ]
-    lines = ["# Defaults on data outside the bank", "", *totals(rows), ""]
-    lines += ["## Intercepts and natural units", "", *in_forms(rows), ""]
-    lines += ["## All cells", "", *each_cell(rows)]
-    (RESULTS / "table.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(totals(rows)))
+def peers(arguments: argparse.Namespace) -> None:
+    """Fit every setting of diffprivlib in the cells without a delta."""
+    method = METHODS["diffprivlib"]
+    for name, kind, held, path in chosen(arguments):
+        cells = {e: held[f"{e:g}.0"] for e in EPSILONS if f"{e:g}.0" in held}
+        jobs = [
+            {"epsilon": epsilon, "delta": 0.0, "setting": setting, "seed": seed}
+            for epsilon, cell in cells.items()
+            if "peers" not in cell
+            for setting in method.settings
+            for seed in range(SEEDS)
+        ]
+        if not jobs:
+            continue
+        train, test = load(name)
+        first, second = (train.matrix, train.target), (test.matrix, test.target)
+        with tempfile.TemporaryDirectory() as folder:
+            data = Path(folder) / "rows.npz"
+            np.savez(data, X=first[0], y=first[1])
+            versions, answers = ask(method, data, jobs)
+        for epsilon, cell in cells.items():
+            fits: dict[str, list[dict[str, float]]] = {}
+            for answer in answers:
+                if answer["epsilon"] == epsilon and "error" not in answer:
+                    label = f"diffprivlib {json.dumps(answer['setting'])}"
+                    found = measures(kind, first, second, np.asarray(answer["weights"]))
+                    fits.setdefault(label, []).append(found)
+            if fits:
+                cell["peers"] = hindsight(fits)
+                cell["peers"]["diffprivlib"]["versions"] = versions
+                print(name, epsilon, cell["peers"]["diffprivlib"]["risk"], flush=True)
+        path.write_text(json.dumps(held, indent=1))
 
 
 def main() -> None:
     """List problems, run cells or write the table."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
-    parser.add_argument("what", choices=["list", "run", "oracle", "table"])
+    parser.add_argument("what", choices=["list", "run", "oracle", "peers", "table"])
     parser.add_argument("--problems", help="names of the list, with commas")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
@@ -173,7 +231,8 @@ def main() -> None:
                 f"mean label {train.target.mean():.3g}, mean norm {lengths:.2f}"
             )
         return
-    {"run": run, "oracle": losing, "table": lambda _: table()}[arguments.what](arguments)
+    parts = {"run": run, "oracle": losing, "peers": peers, "table": lambda _: table()}
+    parts[arguments.what](arguments)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def table() -> None:
         "",
         "## Installed libraries",
         "",
-        *_peers(rows),
+        *of_peers(rows),
         "",
         "## Intercepts and natural units",
         "",
@@ -143,7 +143,7 @@ def in_forms(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     return lines
 
 
-def _peers(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def of_peers(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     """Return what installed libraries have beside the baselines and the default, as excess."""
     lines = [
         "| cell | half | library, best setting | excess | best baseline | default |",
