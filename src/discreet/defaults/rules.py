@@ -32,6 +32,7 @@ from discreet.problem import Plan, norm_guess_of
 from discreet.tuned.defaults import (
     LEAST_RATE_SOFTMAX,
     PULL,
+    REACH_PERTURBED,
     REGIONS,
     SAMPLED_WEIGHTS,
     SOFTMAX_ROWS,
@@ -134,7 +135,8 @@ class OneRun(Rule):
 
     The ridge is for weights as long as early stopping would reach. With rows in plenty it is for
     longer ones, as objective perturbation stretches any guess. With fewer rows, which is without a
-    delta, gradients are capped as far as the curvature of one record stays the same.
+    delta, it is for somewhat longer ones, and gradients are capped as far as the curvature of one
+    record stays the same.
     """
 
     why = "a ridge that is about as strong as the noise leaves weak directions alone"
@@ -151,6 +153,7 @@ class OneRun(Rule):
             problem = capped(case, perturbed=True)
             # The ridge would be for shorter weights than the guess, by the rows.
             norm *= norm / ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget)
+            norm *= REACH_PERTURBED
         given = {"norm_guess": norm} | case.asked.parameters
         return case.planned(ObjectivePerturbation(**given), problem)
 

@@ -52,6 +52,9 @@ REACH_ROWS = 50.0
 REACH_LEAST = 0.7
 """The least it falls to with fewer rows, as a part."""
 
+REACH_PERTURBED = 1.4
+"""How much longer weights may be in objective perturbation without a delta (tournament.py)."""
+
 LONGEST = 110.0
 """Norm of the weights to reach, in units of one over the typical norm, at most."""
 
