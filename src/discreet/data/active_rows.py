@@ -27,7 +27,7 @@ import numpy as np
 from discreet.bounds import Array
 from discreet.data.blocks import Total, gamma, slices, summed
 from discreet.data.blockwise import BLOCK_ROWS, Index, cut_slopes
-from discreet.data.narrow import Narrow
+from discreet.data.narrow import Narrow, columns
 from discreet.data.norms import TINY, products
 from discreet.data.rows import Rows
 from discreet.data.side_sums import FEWEST, SideSums, corners
@@ -215,7 +215,8 @@ class ActiveRows:
         """Return the sum from all rows, and take these weights as the centre from now on."""
         rows, size, n = self._rows, _size(w), self._rows.n_rows
         if self._all is None:
-            self._all, self._norms = self._narrowed(), rows.norms.astype(np.float32)
+            self._all, self._norms = columns(rows.X, 1), rows.norms.astype(np.float32)
+            self._all[-1] = self._joint
             self._norms *= 1.0 + 8.0 * NARROW_ROUNDOFF
         most = 2.0 * size + 1.0
         # privacy: room for the rounding of predictions, here and later.
@@ -246,24 +247,14 @@ class ActiveRows:
         else:
             self._within = (self._most if every else self._most[places]) - self._unsure
 
-    def _narrowed(self) -> Narrow:
-        """Return all rows and their joints in float32, column after column."""
-        n, p = self._rows.n_rows, self._rows.dimension
-        found = np.empty((p + 1, n), np.float32)
-        found[p] = self._joint
-        # Short pieces stay in the nearest cache, where numpy turns them in a third of the time.
-        for s in slices(n, 512):
-            found[:p, s] = self._rows.X[s].astype(np.float32).T
-        return found
-
     def _copied(self, places: Index) -> Narrow:
         """Return some rows in float32, in memory that later ones take too: fresh memory is slow."""
         assert self._all is not None
-        columns, n = self._all.shape
-        if columns * len(places) > len(self._copies):
+        p, n = self._all.shape
+        if p * len(places) > len(self._copies):
             # A little more, because the number is about the same again and again.
-            self._copies = np.empty(columns * min(n, len(places) + len(places) // 4), np.float32)
-        room = self._copies[: columns * len(places)].reshape(columns, -1)
+            self._copies = np.empty(p * min(n, len(places) + len(places) // 4), np.float32)
+        room = self._copies[: p * len(places)].reshape(p, -1)
         # Without a mode numpy gathers into memory of its own first.
         return np.asarray(np.take(self._all, places, axis=1, out=room, mode="wrap"))
 

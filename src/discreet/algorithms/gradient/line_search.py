@@ -13,6 +13,7 @@ nothing else.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -142,18 +143,24 @@ class LineSearch:
         counts = np.diff(np.arange(self.rounds + 1) * self.sums // self.rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
-        for count in counts:
-            values, at = estimate.line(along, signs), np.array([estimate.at])
-            # privacy: the norm of a row of one number is that number's size, exactly.
-            labels = estimate.loss.attach(signs, np.abs(values))
-            line = Rows(values[:, None], labels, rows.weight, None, rows.share, rows.groups)
-            seen = 0.0
-            of, shifting = estimate.loss, self.shifting
-            with sums_over(self.problem, line, of, shifting=shifting, work=0.0) as sums:
+        of, shifting, values = estimate.loss, self.shifting, None
+        with ExitStack() as held:
+            for count in counts:
+                found, at = estimate.line(along, signs), np.array([estimate.at])
+                if found is not values:
+                    values = found
+                    # privacy: the norm of a row of one number is that number's size, exactly.
+                    labels = of.attach(signs, np.abs(values))
+                    line = Rows(values[:, None], labels, rows.weight, None, rows.share, rows.groups)
+                    held.close()
+                    sums = held.enter_context(
+                        sums_over(self.problem, line, of, shifting=shifting, work=0.0)
+                    )
+                seen = 0.0
                 for _ in range(count):
                     index = self.sampler.draw(line, random)
                     total = sums.batch(index, at, self.clip)
                     # privacy: the only exit of data here, as in a step.
                     seen += float(self.noise.cover(total, next(drawn))[0]) / self.sampler.rate
-            estimate.see(seen / count, int(count))
+                estimate.see(seen / count, int(count))
         return np.asarray(weights * (estimate.length / size))
