@@ -1,4 +1,4 @@
-"""Clipped sums that compute few rows anew, for losses whose slope is made of straight pieces.
+"""Clipped sums that look at few rows anew, for losses whose slope is made of straight pieces.
 
 A hinge, pinball or absolute loss has one slope on either side of its corner, so a sum changes by
 the rows that turned, which are few at a step. A squared loss has the sum ``H w - b`` with the
