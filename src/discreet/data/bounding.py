@@ -338,7 +338,8 @@ class Bounding:
         by_rows = out.strides[-1] == out.itemsize
         block = out if storage is WIDE and by_rows else np.empty(out.shape)
         # In one piece, because numpy is slow on many short ones.
-        body = np.ascontiguousarray(raw.X, dtype=np.float64)
+        # privacy: and aligned, because others are summed in pieces, to other bits.
+        body = np.require(raw.X, np.float64, ("C", "A"))
         norms = norms_of(body)
         blank |= ~finite_rows(body, norms)
         norms[blank] = 0.0
