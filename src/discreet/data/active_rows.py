@@ -42,7 +42,7 @@ MOST_VALUES = 2**25
 
 MOST_ROWS = 2**20
 
-MOST_COLUMNS = {"corner": 40, "quadratic": 128}
+MOST_COLUMNS = 128
 """Columns up to which it saves time: with more, noise moves weights further at a step."""
 
 MEMORY = 64
@@ -97,7 +97,7 @@ def few_are_active(rows: Rows, loss: Loss) -> bool:
     inner = loss.inner
     if not inner.quadratic and inner.corner(np.ones(1)) is None:
         return False
-    return p <= MOST_COLUMNS["quadratic" if inner.quadratic else "corner"]
+    return p <= MOST_COLUMNS
 
 
 def active_rows(rows: Rows, loss: Loss, reach: Reach, weight: Array | None) -> ActiveRows | None:
