@@ -66,15 +66,17 @@ class SideBySide(ClippedSums):
 
     def __init__(self, rows: Rows, loss: Loss, labels: Sequence[Array]) -> None:
         super().__init__(rows, loss, work=0.0)
-        self._blockwise = _Columns(rows, loss, self._weight, labels)
-        found = [corners(loss, y, self._weight) for y in labels] if self._keeps(loss) else [None]
-        parts = [part for part in found if part is not None]
         self._sides: SideSums | None = None
-        if parts:
-            self._joint, self._low, self._high = (
-                np.stack(each) for each in zip(*parts, strict=True)
-            )
-            self._sides = SideSums(rows, len(labels))
+        if self._keeps(loss):
+            self._own, self._sides = labels, SideSums(rows, len(labels))
+            self._joint = np.stack([self._corners(y)[0] for y in labels])
+        else:
+            self._blockwise = _Columns(rows, loss, self._weight, labels)
+
+    def _corners(self, y: Array) -> tuple[Array, Array, Array]:
+        found = corners(self.loss, y, self._weight)
+        assert found is not None
+        return found
 
     def _keeps(self, loss: Loss) -> bool:
         """Return whether sums may be kept from step to step, by public values."""
@@ -83,16 +85,20 @@ class SideBySide(ClippedSums):
             return False
         # privacy: positions are kept, so sizes are public.
         few = LEAST_ROWS <= rows.n_rows <= rows.shard and at_once(rows.n_rows) >= FEWEST
-        return few and loss.outputs == 1
+        return few and loss.outputs == 1 and corners(loss, np.ones((1, 2)), None) is not None
 
     def _limit(self, clip: float) -> None:
         super()._limit(clip)
         if self._sides is not None:
-            self._sides.limit(self._low, self._high, self._cap)
+            # Labels are kept in place of both slopes, because there may be many columns.
+            _, low, high = zip(*map(self._corners, self._own), strict=True)
+            self._sides.limit(np.stack(low), np.stack(high), self._cap)
 
     def _sum(self, index: Index | None, w: Array, clip: float, count: bool) -> tuple[Array, int]:
-        if self._sides is None or index is not None or count:
+        if self._sides is None:
             return super()._sum(index, w, clip, count)
+        assert index is None
+        assert not count  # all runs go over all rows, with a clip that is fixed
         if clip != self._clip:
             self._limit(positive("clip", clip))
         # privacy: a warning would tell of the rows.

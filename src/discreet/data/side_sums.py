@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.bounds import Array
-from discreet.data.blocks import Total, summed
+from discreet.data.blocks import Total, slices, summed
 from discreet.data.blockwise import BLOCK_ROWS, Index, cut_slopes
 from discreet.data.rows import Rows
 from discreet.losses import Loss
@@ -25,6 +25,9 @@ FEWEST = 16
 
 ANEW = 16
 """One row in so many that turns at a step makes it cheaper to sum all."""
+
+WAITING = 2**18
+"""Numbers of sums over few rows that wait to be added up."""
 
 
 class SideSums:
@@ -68,20 +71,28 @@ class SideSums:
         self.turns += most
         n, total = len(self._X), self._total
         if total is None or self.turns > n // 2 or most > max(n // ANEW, 1):
-            self._total = total = Total(self._middle[0].shape)
+            self._total = total = Total((len(self.below), self._X.shape[1]))
             self.turns = 0
-            total.add(*self._middle)
-            total.add(*self._sum(self._X, np.where(self.below, self._half, -self._half)))
+            total.join(self._middle)
+            total.join(self._sum(self._X, np.where(self.below, self._half, -self._half)))
             return total
-        change = np.zeros((2, *self._middle[0].shape))
+        change = np.zeros((2, len(self.below), self._X.shape[1]))
         for k, places in enumerate(turned):
             if len(places):
                 twice = np.where(self.below[k, places], 2.0, -2.0) * self._half[k, places]
-                change[:, k] = [part[0] for part in self._sum(self._X[places], twice[None])]
+                change[:, k] = [part[0] for part in self._parts(self._X[places], twice[None])]
         total.add(*change)
         return total
 
-    def _sum(self, X: Array, slope: Array) -> tuple[Array, Array]:
+    def _sum(self, X: Array, slope: Array) -> Total:
+        """Return sums over many rows."""
+        total = Total((len(slope), X.shape[1]))
+        # So many at a time that what waits to be added up is small.
+        for s in slices(len(X), self.few * max(1, WAITING // (len(slope) * X.shape[1]))):
+            total.add(*self._parts(X[s], slope[:, s]))
+        return total
+
+    def _parts(self, X: Array, slope: Array) -> tuple[Array, Array]:
         """Return sums over rows, few at a time, and what rounding took from them."""
         k, (columns, n) = self.few, slope.shape
         whole = n // k * k
