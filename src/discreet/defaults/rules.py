@@ -26,7 +26,7 @@ from discreet.defaults.case import Case
 from discreet.defaults.early_stopping import early_stopped, reach
 from discreet.defaults.rounded_corners import has_corner, rounded_corners
 from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
-from discreet.losses import Logistic
+from discreet.losses import Clipped, Logistic
 from discreet.mechanisms.batches import rows_of_a_step
 from discreet.problem import Plan, norm_guess_of
 from discreet.tuned.defaults import (
@@ -147,15 +147,11 @@ class OneRun(Rule):
         return case.unhindered and case.problem.loss == Logistic()
 
     def plan(self, case: Case) -> Plan:
-        problem, few = case.problem, case.region is not PLENTY
-        norm = reach(problem, case.rows_per_noise, capped=few)
-        if few:
+        problem, norm = case.problem, reach(case.problem, case.rows_per_noise, capped=False)
+        if case.region is not PLENTY:
             problem = capped(case, perturbed=True)
-            # The ridge would be for shorter weights than the guess, by the rows.
-            norm *= norm / ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget)
-            norm *= REACH_PERTURBED
-        given = {"norm_guess": norm} | case.asked.parameters
-        return case.planned(ObjectivePerturbation(**given), problem)
+            norm = REACH_PERTURBED * reach(case.problem, case.rows_per_noise)
+        return case.planned(_for_norm(norm, case, problem), problem)
 
 
 class RoundedCorner(Rule):
@@ -237,6 +233,7 @@ class SmallestBound(Rule):
     The bounds of exponential sampling are nearly attained on any data, those of objective
     perturbation on data without curvature only. So sampling is weighed for pure privacy, and
     where objective perturbation cannot serve. Second moments serve squares with a ridge at most.
+    The ridge of a perturbed regression is for weights as long as early stopping would reach.
     """
 
     why = "it has the smallest bound on its error"
@@ -272,7 +269,21 @@ class SmallestBound(Rule):
                 refusals.append(refusal)
         if not plans:
             raise refusals[0]
-        return min(plans, key=lambda plan: plan.expected_excess)
+        best = min(plans, key=lambda plan: plan.expected_excess)
+        perturbed = best.algorithm == ObjectivePerturbation.name
+        if perturbed and case.unhindered and case.problem.loss.target == "real":
+            clipped = isinstance(case.problem.loss, Clipped)
+            norm = reach(case.problem, case.rows_per_noise, capped=clipped)
+            return case.planned(_for_norm(norm, case, case.problem))
+        return best
+
+
+def _for_norm(norm: float, case: Case, problem: Problem) -> ObjectivePerturbation:
+    """Return one run whose ridge is for weights of that norm."""
+    if case.region is not PLENTY:
+        # The ridge would be for shorter weights than the guess, by the rows.
+        norm *= norm / ObjectivePerturbation(norm_guess=norm).aim(problem, case.budget)
+    return ObjectivePerturbation(**({"norm_guess": norm} | case.asked.parameters))
 
 
 def _comparable(case: Case, kind: type) -> Plan:
