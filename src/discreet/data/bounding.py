@@ -448,7 +448,8 @@ class Bounding:
         weight, heavy = weights_of(raw.weight, X.shape[0], self.bounds.weight)
         blank = ~ok | ~heavy
         blank[rows[~np.isfinite(X.data)]] = True
-        X.data[blank[rows]] = 0.0
+        if blank.any():
+            X.data[blank[rows]] = 0.0
         if self._ranges is not None:
             low, high, _, half = (values[X.indices] for values in self._ranges)
             X.data = np.clip(X.data, low, high) / half
