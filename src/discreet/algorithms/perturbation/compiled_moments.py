@@ -70,8 +70,8 @@ def straight() -> Loop:
 
 def mirrored(total: Integers, size: int) -> Integers:
     """Return the symmetric matrix of which ``total`` holds the lower triangle."""
-    lower = np.tril(total[:size, :size])
-    return np.asarray(lower + np.tril(lower, -1).T)
+    lower = total[:size, :size]
+    return np.asarray(lower + lower.T - np.diag(np.diag(lower)))
 
 
 @cache
