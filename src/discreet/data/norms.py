@@ -90,7 +90,10 @@ def shorten(rows: Array, limit: float, tiny: float = TINY, norms: Array | None =
             _, exponent = np.frexp(np.abs(rows[huge]).max(axis=1))
             rows[huge] = np.ldexp(rows[huge], -exponent[:, None])
             norms[huge] = norms_of(rows[huge])
-        rows *= np.divide(target, norms, out=np.ones_like(norms), where=long)[:, None]
+        if np.count_nonzero(long) > len(rows) // 4:
+            rows *= np.divide(target, norms, out=np.ones_like(norms), where=long)[:, None]
+        else:
+            rows[long] *= (target / norms[long])[:, None]
         norms[long] = target
     short = norms < tiny
     if short.any():

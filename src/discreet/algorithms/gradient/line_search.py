@@ -145,18 +145,21 @@ class LineSearch:
         counts = np.diff(np.arange(self.rounds + 1) * self.sums // self.rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
-        for count in counts:
-            at, seen, sums = np.array([estimate.at]), 0.0, None
-            with ExitStack() as opened:
+        sums: ClippedSums | None = None
+        with ExitStack() as opened:
+            for count in counts:
+                at, seen = np.array([estimate.at]), 0.0
+                sums = sums if estimate.keeps_rows else None
                 for _ in range(count):
                     index = self.sampler.draw(rows, random)
                     if sums is None or index is not None:
+                        opened.close()
                         line = self._line(estimate, rows, along, signs, index)
                         sums = opened.enter_context(line)
                     total = sums.full(at, self.clip)
                     # privacy: the only exit of data here, as in a step.
                     seen += float(self.noise.cover(total, next(drawn))[0]) / self.sampler.rate
-            estimate.see(seen / count, int(count))
+                estimate.see(seen / count, int(count))
         return np.asarray(weights * (estimate.length / size))
 
     def _line(
