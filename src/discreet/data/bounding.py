@@ -32,6 +32,7 @@ from discreet.data.norms import (
     stored_limit,
 )
 from discreet.data.parts_read import Watch
+from discreet.data.row_products import beside
 from discreet.data.rows import Rows
 from discreet.data.storage import (
     LARGE,
@@ -464,16 +465,8 @@ class Bounding:
         norms = shorten_sparse(X.data, rows, X.shape, limit, storage.tiny)
         if self.intercept:
             constant = np.where(blank, 0.0, storage.below(self.intercept))
-            X = _beside(X, constant)
+            X = beside(X, constant)
             norms = np.hypot(norms, constant)
         weight[blank] = 0.0
         bounds = norms * outwards(self.dimension) * storage.growth
         return X.astype(storage.dtype, copy=False), y, weight, bounds
-
-
-def _beside(X: Any, constant: Array) -> Any:
-    """Return sparse rows with one more entry each."""
-    n, p = X.shape
-    ends = X.indptr[1:]
-    data, indices = np.insert(X.data, ends, constant), np.insert(X.indices, ends, p)
-    return sp.csr_array((data, indices, X.indptr + np.arange(n + 1)), shape=(n, p + 1))
