@@ -60,11 +60,13 @@ def natural(
     epsilon: float,
     seed: int,
     delta: float = DELTA,
+    stated: dict[str, Any] | None = None,
     **norms: Any,
 ) -> dict[str, float]:
     """Return measures of our default in natural units, with an intercept and declared ranges."""
     relation = "zero-out" if delta else "replace-one"
     common = {"epsilon": epsilon, "delta": delta, "neighbours": relation, "random_state": seed}
+    common |= stated or {}
     if kind == "regression":
         bounds = Bounds(features=list(train.ranges), label=train.label, **norms)
         model = PrivateRidge(bounds=bounds, **common).fit(train.X, train.y)

@@ -88,16 +88,26 @@ FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 
 
 def oracle(
-    kind: str, first: Any, second: Any, epsilon: float, delta: float, seeds: int
+    kind: str,
+    first: Any,
+    second: Any,
+    epsilon: float,
+    delta: float,
+    seeds: int,
+    *,
+    descents: bool = True,
 ) -> dict[str, Any]:
-    """Return the default with the guess of the norm that is best in hindsight, or {}."""
+    """Return the default with the guess of the norm that is best in hindsight, or {}.
+
+    With a delta, of descents alone unless ``descents`` is false.
+    """
     X, y = first
     best: dict[str, Any] = {}
     for factor in FACTORS:
         fits = []
         for seed in range(seeds):
             plan = planned(kind, X, y, epsilon, delta)
-            if plan.algorithm != "noisy-gradient" and delta:
+            if descents and plan.algorithm != "noisy-gradient" and delta:
                 return {}
             guess = factor * float(plan.facts()["norm guess"])
             w = default(kind, X, y, epsilon, delta, seed, norm_guess=guess)

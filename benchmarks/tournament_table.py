@@ -37,30 +37,30 @@ def table() -> None:
     lines = [
         "# Defaults against baselines tuned in hindsight",
         "",
-        *_totals(rows),
+        *totals(rows),
         "",
         "## Installed libraries",
         "",
         *_peer_totals(rows),
         "",
-        *_peers(rows),
+        *of_peers(rows),
         "",
         "## Intercepts and natural units",
         "",
-        *_forms(rows),
+        *in_forms(rows),
         "",
         "## Replace-one neighbours, with a delta",
         "",
-        *_totals(replaced),
+        *totals(replaced),
         "",
-        *_cells(replaced),
+        *each_cell(replaced),
         "",
         "## All cells",
         "",
-        *_cells(rows),
+        *each_cell(rows),
     ]
     (RESULTS / "table.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(_totals(rows)))
+    print("\n".join(totals(rows)))
 
 
 def ratio_of(held: dict[str, Any], label: str) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def _behind(held: dict[str, Any], label: str, name: str) -> float:
     return sign * (mean - best[0]) / max(math.hypot(spread, best[1]), 1e-12)
 
 
-def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     labels = sorted({label for _, held in rows for label in held["ours"]})
     lines = [
         "| half | kind | delta | rule | cells | geometric mean | worst | won | above 1.25 by "
@@ -126,7 +126,7 @@ def _totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     return lines
 
 
-def _forms(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def in_forms(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     """Return held-out losses of the default with an intercept and in natural units."""
     lines = [
         "| cell | half | best baseline, rows of norm 1 | default on them | with an intercept "
@@ -179,7 +179,7 @@ def _peer_totals(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     return lines
 
 
-def _peers(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def of_peers(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     """Return what installed libraries have beside the baselines and the default, as excess."""
     lines = [
         "| cell | half | library, best setting | excess | best baseline | default |",
@@ -197,7 +197,7 @@ def _peers(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     return lines
 
 
-def _cells(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def each_cell(rows: list[tuple[str, dict[str, Any]]]) -> list[str]:
     lines = [
         "| cell | half | best baseline | excess | rule | excess | ratio | held-out loss |",
         "|---" * 8 + "|",
