@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import dp_event
@@ -58,3 +59,27 @@ def test_rdp_conversion_is_valid_and_beats_another_accountant() -> None:
 
 def test_unknown_renyi_curve_gives_no_claim() -> None:
     assert rdp_delta(lambda order: math.inf, 5.0) == 1.0
+
+
+def exact_log_delta(rho: float, epsilon: float) -> mpmath.mpf:
+    """Return the log of the least delta over all orders, in fifty digits."""
+    cost, goal = mpmath.mpf(rho), mpmath.mpf(epsilon)
+    low, high = mpmath.mpf(-60), mpmath.mpf(60)
+    for _ in range(180):
+        middle = (low + high) / 2
+        gap = mpmath.exp(middle)
+        falls = (2 * gap + 1) * cost - goal - mpmath.log1p(1 / gap) < 0
+        low, high = (middle, high) if falls else (low, middle)
+    gap = mpmath.exp(low)
+    return gap * (cost * (1 + gap) - goal - mpmath.log1p(1 / gap)) - mpmath.log1p(gap)
+
+
+def test_rounding_makes_no_claim_of_zcdp_too_small() -> None:
+    random = np.random.default_rng(0)
+    with mpmath.workdps(50):
+        for _ in range(30):
+            delta, rho = 10 ** random.uniform(-15, -0.02), 10 ** random.uniform(-8, 8)
+            epsilon = 10 ** random.uniform(-4, 8)
+            log_delta = mpmath.log(mpmath.mpf(delta))
+            assert exact_log_delta(rho, zcdp_epsilon(rho, delta)) <= log_delta
+            assert exact_log_delta(zcdp_rho(epsilon, delta), epsilon) <= log_delta

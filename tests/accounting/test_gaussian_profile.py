@@ -14,7 +14,7 @@ from discreet.accounting import (
     gaussian_multiplier,
     zcdp_rho,
 )
-from discreet.accounting.gaussian_profile import least, smallest_feasible
+from discreet.accounting.gaussian_profile import least, lowered, smallest_feasible
 from discreet.errors import InvalidParameter
 
 SHIFTS = [1e-6, 1e-3, 0.03, 0.0999, 0.1, 0.25, 1.0, 3.0, 12.0]
@@ -189,3 +189,12 @@ def test_what_is_found_is_feasible_and_no_larger_than_the_accuracy_says(start, a
     assert smallest_feasible(
         lambda v: 1.0, 0.5, limit=100.0, start=start if start < 100 else 1.0
     ) == (math.inf)
+
+
+def test_the_multiplier_is_the_number_that_bisection_alone_finds() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(30):
+        epsilon, delta = 10 ** random.uniform(-3, 2), 10 ** random.uniform(-30, -0.1)
+        goal = lowered(delta)
+        slow = least(lambda s, e=epsilon, goal=goal: gaussian_delta(e, 1 / s) <= goal)
+        assert gaussian_multiplier(epsilon, delta) == slow

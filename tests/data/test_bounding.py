@@ -153,6 +153,26 @@ def test_an_entry_stored_twice_in_a_sparse_row_counts_once():
     assert X.nnz == 2  # the user's matrix is left alone
 
 
+def test_a_sparse_row_is_bounded_the_same_whatever_the_others_are():
+    """Huge and long rows among them take another way."""
+    rng = np.random.default_rng(0)
+    X = (
+        rng.normal(size=(60, 9))
+        * (rng.random((60, 9)) < 0.5)
+        * 10.0 ** rng.uniform(-1, 0.5, (60, 1))
+    )
+    bounding = Bounding.plan(Bounds(row_norm=1.0, classes=(-1, 1)), 9, Logistic(), intercept=1.0)
+    found = []
+    for first in (0.0, 3.0, 1e300, math.inf, 1e-200):
+        X[7] = first
+        rows = bounding.apply(ArraySource(sp.csr_array(X), np.ones(60)))
+        others = np.delete(rows.X.toarray(), 7, axis=0)
+        found.append(others.tobytes() + np.delete(rows.norms, 7).tobytes())
+    assert len(set(found)) == 1
+    # Some are shortened, some are not; the intercept is part of a norm.
+    assert 5 < (rows.norms > 1.41).sum() < 55
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("label", [(-4.0, 10.0), (3.0, 9.0)])
 @pytest.mark.parametrize("intercept", [0.0, 2.5])

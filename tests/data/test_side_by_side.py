@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, Rows
+from discreet.data import side_by_side as module
 from discreet.data.blocks import gamma
 from discreet.data.blockwise import BLOCK_ROWS
 from discreet.data.clipped_sums import ClippedSums, sum_rounding
@@ -66,23 +67,35 @@ def test_no_slope_is_above_the_cap_of_its_row() -> None:
     assert any(np.linalg.norm(total) > 0.99 * CLIP for total in total.T)
 
 
-def test_sums_are_as_close_to_the_real_ones_as_accounted() -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_sums_are_as_close_to_the_real_ones_as_accounted(
+    kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kept:
+        monkeypatch.setattr(module, "LEAST_ROWS", 1)
     rows, labels = made(Hinge(), 200, 5, 4)
     W = np.random.default_rng(3).normal(size=(5, 4))
-    with SideBySide(rows, Hinge(), labels) as sums:
-        found = sums.full(W, CLIP)
-        cap = sums._cap
-    for k, y in enumerate(labels):
-        real = [Fraction(0)] * 5
-        for i in range(200):
-            x = [Fraction(v) for v in rows.X[i].tolist()]
-            z = sum((a * Fraction(b) for a, b in zip(x, W[:, k].tolist(), strict=True)), Fraction())
-            slope = -Fraction(float(y[i])) * Fraction(float(rows.weight[i]))
-            most = Fraction(float(cap[i]))
-            slope = max(-most, min(most, slope)) if Fraction(float(y[i])) * z < 1 else Fraction(0)
-            real = [t + slope * v for t, v in zip(real, x, strict=True)]
-        off = [abs(Fraction(a) - b) for a, b in zip(found[:, k].tolist(), real, strict=True)]
-        assert float(max(off)) <= CLIP * 200 * gamma(200 + 4)
+    for clip in (2 * CLIP, CLIP):
+        with SideBySide(rows, Hinge(), labels) as sums:
+            assert (sums._sides is not None) == kept
+            # Steps on which few rows turn, after other clips.
+            for far in (0.0, 0.9, 0.92, 0.95, 0.98, 1.0):
+                found = sums.full(far * W, CLIP if far else clip)
+            cap = sums._cap
+            assert sums._sides is None or sums._sides.turns > 0
+        for k, y in enumerate(labels):
+            real = [Fraction(0)] * 5
+            for i in range(200):
+                x = [Fraction(v) for v in rows.X[i].tolist()]
+                pairs = zip(x, W[:, k].tolist(), strict=True)
+                z = sum((a * Fraction(b) for a, b in pairs), Fraction())
+                slope = -Fraction(float(y[i])) * Fraction(float(rows.weight[i]))
+                most = Fraction(float(cap[i]))
+                on = Fraction(float(y[i])) * z < 1
+                slope = max(-most, min(most, slope)) if on else Fraction(0)
+                real = [t + slope * v for t, v in zip(real, x, strict=True)]
+            off = [abs(Fraction(a) - b) for a, b in zip(found[:, k].tolist(), real, strict=True)]
+            assert float(max(off)) <= CLIP * 200 * gamma(200 + 4)
 
 
 def test_neighbours_are_as_close_as_accounted_in_every_column() -> None:
@@ -95,8 +108,32 @@ def test_neighbours_are_as_close_as_accounted_in_every_column() -> None:
     for y in changed:
         y[n // 2] = -y[n // 2]
     with SideBySide(rows, Hinge(), labels) as one, SideBySide(other, Hinge(), changed) as two:
-        apart = np.linalg.norm(one.full(W, CLIP) - two.full(W, CLIP), axis=0)
-    assert (apart <= CLIP + sum_rounding(CLIP, n_rows=n, shifting=False)).all()
+        assert one._sides is not None
+        for far in (0.0, 0.5, 0.51, 0.52, 1.0):
+            apart = np.linalg.norm(one.full(far * W, CLIP) - two.full(far * W, CLIP), axis=0)
+            assert (apart <= CLIP + sum_rounding(CLIP, n_rows=n, shifting=False)).all()
+        found = one.full(W, CLIP)
+    for k, y in enumerate(labels):
+        with ClippedSums(Rows(rows.X, y, rows.weight, rows.norms), Hinge()) as sums:
+            np.testing.assert_allclose(found[:, k], sums.full(W[:, k], CLIP), rtol=0, atol=1e-7)
+
+
+def test_only_public_values_decide_whether_sums_are_kept() -> None:
+    wide, y = np.zeros((BLOCK_ROWS, 2)), np.ones(BLOCK_ROWS)
+    for X, loss, kept in (
+        (wide, Hinge(), True),
+        (wide[1:], Hinge(), False),
+        (wide.astype(np.float32), Hinge(), False),
+        (sp.csr_array(wide), Hinge(), False),
+        (wide, Logistic(), False),
+        (wide, Clipped(loss=Squared(), clip=0.5), False),
+        # So many that rounding would take sums of very few rows at a time.
+        (np.broadcast_to(0.0, (2**22, 2)), Hinge(), False),
+    ):
+        n = X.shape[0]
+        label = loss.attach(np.ones(n), np.ones(n))
+        given = Rows(X, y, np.broadcast_to(1.0, n), np.broadcast_to(1.0, n), shard=2**22)
+        assert (SideBySide(given, loss, [label, label])._sides is not None) == kept
 
 
 def test_labels_of_no_rows_are_none() -> None:

@@ -14,6 +14,7 @@ from discreet.defaults import recommend
 from discreet.losses import Clipped, Hinge, Huber, Logistic, Softmax, Squared
 from discreet.problem import Problem
 from discreet.regularizers import Ridge
+from discreet.tuned.algorithms import NEWTON_ROWS
 
 LOSSES: dict[str, dict[str, Any]] = {
     "logistic": {"loss": Logistic(), "bounds": Bounds(row_norm=1.0, classes=(0, 1))},
@@ -77,3 +78,27 @@ def test_classes_of_groups_are_fitted_by_descent_also_with_rows_in_plenty(
     model = PrivateLogisticRegression(epsilon=8.0, bounds=bounds, rows_per_group=3)
     assert model.plan(8, 100_000).algorithm == "noisy-gradient"
     assert model.set_params(rows_per_group=None).plan(8, 100_000).algorithm != "noisy-gradient"
+
+
+@pytest.mark.parametrize(("epsilon", "loose"), [(0.1, 1.05), (1.0, 1.05), (8.0, 1.7)])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
+def test_many_rows_in_groups_are_read_a_few_hundred_times_and_noise_falls_with_their_number(
+    neighbours: str, epsilon: float, loose: float
+) -> None:
+    model = PrivateLogisticRegression(
+        epsilon=epsilon,
+        delta=1e-6,
+        bounds=Bounds(features=(-1, 1), classes=(0, 1)),
+        neighbours=neighbours,
+        rows_per_group=2,
+    )
+    noises = []
+    for n_rows in (10**5, 10**6, 10**7, 10**8):
+        plan = model.plan(20, n_rows)
+        found = plan.facts()
+        passes = found["steps"] * found["sampling rate"]
+        assert passes <= 301.0 or n_rows < NEWTON_ROWS
+        # Noise of the mean gradient that the steps amount to together, in clips.
+        noise = found["noise scale of a step"] / found["clip"] * found["steps"] ** 0.5
+        noises.append(noise / passes)
+    assert max(noises) <= loose * min(noises)

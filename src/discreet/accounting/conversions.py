@@ -14,10 +14,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from discreet.accounting.gaussian_profile import TINY, least
+from discreet.accounting.gaussian_profile import TINY, least, lowered
 from discreet.bounds import Array
 from discreet.checks import between, positive
 
+# privacy: float64 finds a delta too small by some 1e-12 of it, which ``lowered`` allows for, and
+# by more where epsilon is huge; there this allows for it.
+_MORE = 1.0 + 2.0**-40
 _LOG_ORDERS = np.linspace(math.log(1e-4), math.log(1e7), 64)
 
 
@@ -105,8 +108,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     >>> round(zcdp_epsilon(0.0305565952, 1e-5), 6)
     1.0
     """
-    rho, delta = positive("rho", rho), between("delta", delta, 0, 1)
-    return least(lambda epsilon: zcdp_delta(rho, epsilon) <= delta)
+    rho, delta = positive("rho", rho), lowered(between("delta", delta, 0, 1))
+    return _MORE * least(lambda epsilon: zcdp_delta(rho, epsilon) <= delta)
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
@@ -115,5 +118,5 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     >>> round(zcdp_rho(1.0, 1e-5), 10)
     0.0305565952
     """
-    epsilon, delta = positive("epsilon", epsilon), between("delta", delta, 0, 1)
-    return 1 / least(lambda inverse: zcdp_delta(1 / inverse, epsilon) <= delta)
+    epsilon, delta = positive("epsilon", epsilon), lowered(between("delta", delta, 0, 1))
+    return 1 / (_MORE * least(lambda inverse: zcdp_delta(1 / inverse, epsilon) <= delta))

@@ -15,6 +15,8 @@ from discreet.bounds import Array
 _FINE, _COARSE = (np.linspace(0.0, 1.0, 129), 2), (np.linspace(0.0, 1.0, 17), 3)
 _NODES = 33
 _MARGINS = np.linspace(-36.0, 36.0, 4097)
+_PARTS, _BENDS = expit(_MARGINS), expit(_MARGINS) * expit(-_MARGINS)
+_TURNS = np.tanh(_MARGINS / 2)
 # exp of more than this is no use as a weight, and 700 overflows.
 _LARGEST = 600.0
 
@@ -66,7 +68,7 @@ def logistic_noise(losses: Array, kappa: float, spent: float = 0.0) -> Array:
     if math.isinf(kappa):
         return np.full_like(losses, -math.inf)
     found, noises = _tangents(kappa)
-    total = found + spent * noises
+    total = found + spent * noises if spent else found
     # privacy: the inverse of a convex bound is concave, so its chords lie below it.
     inner = np.minimum(np.interp(losses, total, noises), losses / (1 + spent))
     return np.where(losses >= (1 + spent) * kappa, losses / (1 + spent), inner)
@@ -75,9 +77,9 @@ def logistic_noise(losses: Array, kappa: float, spent: float = 0.0) -> Array:
 @lru_cache(maxsize=32)
 def _tangents(kappa: float) -> tuple[Array, Array]:
     """Return exact points of the logistic bound: losses and noises, both increasing."""
-    share, bend = expit(_MARGINS), expit(_MARGINS) * expit(-_MARGINS)
-    noises = kappa * np.tanh(_MARGINS / 2) / (1 + kappa * bend)
-    losses = share * noises + np.log1p(kappa * bend)
+    bends = kappa * _BENDS
+    noises = kappa * _TURNS / (1 + bends)
+    losses = _PARTS * noises + np.log1p(bends)
     ends = np.concatenate([[0.0], losses, [kappa]]), np.concatenate([[-kappa], noises, [kappa]])
     return np.maximum.accumulate(ends[0]), np.maximum.accumulate(ends[1])
 
@@ -129,9 +131,8 @@ def _refined(
         width = (high - low) / (len(grid) - 1)
         points = low[..., None] + (high - low)[..., None] * grid
         values = bound(epsilons[..., None], points)
-        at = values.argmin(axis=-1)[..., None]
-        least = np.take_along_axis(values, at, axis=-1)[..., 0]
-        centre = np.take_along_axis(points, at, axis=-1)[..., 0]
+        least = values.min(axis=-1)
+        centre = low + (high - low) * grid[values.argmin(axis=-1)]
         where, best = np.where(least < best, centre, where), np.minimum(best, least)
         low, high = np.maximum(low, centre - width), np.minimum(high, centre + width)
     return best, where

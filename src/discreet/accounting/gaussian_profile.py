@@ -12,8 +12,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import erf, erfcx, log_ndtr, ndtr
+from scipy.special import erf, erfcx, log_ndtr, ndtr, ndtri
 
 from discreet.bounds import Array
 from discreet.checks import between, nonnegative, positive
@@ -68,7 +67,7 @@ def gaussian_profile(epsilons: Array, shift: float) -> Array:
         # For small shifts the two terms agree in their leading digits, so integrate the
         # derivative 1 + x M(x) of the Mills ratio M between them instead of subtracting.
         x = far[..., None] + shift * (_NODES + 1) / 2
-        slope = 1 + x * math.sqrt(math.pi / 2) * erfcx(-x / math.sqrt(2))
+        slope = 1 + x * math.sqrt(math.pi / 2) * erfcx(x / -math.sqrt(2))
         area = (slope @ _WEIGHTS) * shift / 2
         return np.asarray(np.maximum(density / math.sqrt(2 * math.pi) * area, TINY))
 
@@ -189,7 +188,21 @@ def smallest_feasible(
         if next_one == at:
             return math.inf if up else min(start, math.exp(at))
         at, step = next_one, 3.0 * step
-    found = math.exp(brentq(over, *sorted((at, next_one)), xtol=0.2 * accuracy, rtol=1e-15))
+    low, high = sorted((at, next_one))
+    before, last = sorted((low, high), key=lambda log: -abs(over(log)))
+    while True:
+        fall = (over(low) - over(high)) / (high - low)
+        # Curves fall ever faster, so the root is no further from the feasible end than this.
+        if high - low <= accuracy or -over(high) <= accuracy * fall:
+            break
+        apart = over(before) - over(last)
+        step = over(last) * (last - before) / apart + 0.2 * accuracy if apart else math.inf
+        middle = last + step
+        if not low < middle < high or abs(step) > abs(last - before) / 2:
+            middle = (low + high) / 2
+        before, last = last, middle
+        low, high = (middle, high) if over(middle) > 0.0 else (low, middle)
+    found = math.exp(high)
     # privacy: the root of a rounded curve may lie on either side; what is returned is feasible,
     # by its value itself, because logarithms round too.
     nudge = 0.4 * accuracy
@@ -219,7 +232,19 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
 @lru_cache(maxsize=1024)
 def _multiplier(epsilon: float, delta: float) -> float:
     delta = lowered(delta)
-    return least(lambda sigma: gaussian_delta(epsilon, 1 / sigma) <= delta)
+
+    def value(sigma: float) -> float:
+        return gaussian_delta(epsilon, 1 / sigma)
+
+    # Noise is enough where the loss exceeds epsilon with probability delta; a start near it.
+    far = -float(ndtri(delta))
+    start = 0.4 / delta
+    if epsilon > 0:
+        start = min(start, max(far + math.sqrt(far**2 + 2 * epsilon), 1e-9) / (2 * epsilon))
+    found = smallest_feasible(value, delta, start=min(start, 1e299), step=0.1)
+    # Bisection finds the last digits; away from what was found its answers are known.
+    below, above = found * (1 - 1e-11), found * (1 + 1e-12)
+    return least(lambda sigma: sigma >= above or (sigma > below and value(sigma) <= delta))
 
 
 def folded_multiplier(epsilon: float, delta: float) -> float:

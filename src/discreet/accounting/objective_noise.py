@@ -27,6 +27,7 @@ from discreet.accounting.curves import (
 from discreet.accounting.events import Curve, register
 from discreet.accounting.gaussian_profile import (
     folded_profile,
+    gaussian_multiplier,
     gaussian_profile,
     lowered,
     smallest_feasible,
@@ -195,8 +196,8 @@ class Mode(ABC):
                 f"{self.name!r}: one record's curvature alone would use it up. Use a strength "
                 f"above {needed:.6g}, a larger epsilon or smaller row bounds."
             )
-        start = rows_apart(neighbours) * math.sqrt(2 * math.log1p(0.5 / delta)) / epsilon
-        start = min(start, MOST_NOISE)
+        # About as much as hides the gradient alone.
+        start = min(rows_apart(neighbours) * gaussian_multiplier(epsilon, delta), MOST_NOISE)
         found = smallest_feasible(achieved, lowered(delta), limit=MOST_NOISE, start=start)
         if math.isinf(found):
             # No number is quoted: a plan passes a part of the budget and a strength of its own.
@@ -406,7 +407,9 @@ def best_mode(terms: LossTerms, neighbours: str) -> str:
 
 def _tails(at: ObjectivePerturbation, epsilons: Array) -> Array:
     """Sum the Gaussian curves of the gradient's extreme points."""
-    lengths = (at.terms.lipschitz,) if at.terms.scalar else at.terms.vertices
+    if at.terms.scalar:
+        return gaussian_profile(epsilons, at.shift)
+    lengths = at.terms.vertices
     total = np.zeros_like(epsilons)
     for length in set(lengths):
         total += lengths.count(length) * gaussian_profile(epsilons, length / at.sigma)

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from discreet.bounds import Array
 from discreet.data.narrow import combined
 from discreet.data.norms import TINY, outwards
-from discreet.data.row_products import combine, one_by_one, turned
+from discreet.data.row_products import combine, one_by_one
 from discreet.data.rows import Rows
 from discreet.data.single_slopes import SingleSlopes
+from discreet.data.sparse_products import sparse_products
 from discreet.losses import Loss
 
 Index = npt.NDArray[np.int64]
@@ -87,7 +88,7 @@ class Blockwise:
         self._most = BLOCK_ROWS if rows.sparse else cache_rows(rows.dimension)
         self._local = threading.local()
         self._cap = np.zeros(0)
-        self._parts: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._sparse = sparse_products(rows.X)
 
     def limit(self, cap: Array) -> None:
         """Set the largest slope of each row."""
@@ -158,27 +159,16 @@ class Blockwise:
         """Return how rows are read, multiplied by weights, and added up."""
         X = self._rows.X
         if self._rows.sparse:
-            if index is None:
-                return self._part, lambda part, w: _sparse_dot(part[0], w), _sparse_sum
-            return self._read, _sparse_dot, combine
+            rows = self._sparse
+            if rows is None:
+                return self._read, _sparse_dot, combine
+            return rows.read, rows.margins, rows.combined
         if w.dtype == np.float32:
             return X.__getitem__, _wide_dot, _narrow_sum
         read = X.__getitem__ if index is None and X.dtype == np.float64 else self._read
         # privacy: one row after the other, so that its margin does not depend on its position.
         margins = one_by_one if self._shifting else _dot
         return read, margins, _left
-
-    def _part(self, pick: Any) -> tuple[Any, Any]:
-        """Return consecutive sparse rows, and the same turned; views are made once."""
-        key = (pick.start, pick.stop)
-        found = self._parts.get(key)
-        if found is None:
-            part = self._read(pick)
-            found = part, turned(part)
-            # Rows in float32 are copied, so none are kept.
-            if self._rows.X.dtype == np.float64:
-                self._parts[key] = found
-        return found
 
     def _read(self, pick: Pick) -> Any:
         """Return rows in float64."""
@@ -251,10 +241,6 @@ def _wide_dot(X: Any, w: Any) -> Array:
 
 def _sparse_dot(X: Any, w: Any) -> Array:
     return np.asarray(X @ w)
-
-
-def _sparse_sum(part: Any, slope: Any) -> Array:
-    return np.asarray(part[1] @ slope)
 
 
 def _narrow_sum(X: Any, slope: Any) -> Array:

@@ -338,8 +338,8 @@ class Bounding:
         by_rows = out.strides[-1] == out.itemsize
         block = out if storage is WIDE and by_rows else np.empty(out.shape)
         # In one piece, because numpy is slow on many short ones.
-        body = np.empty((len(out), self.n_features))
-        body[:] = raw.X
+        # privacy: and aligned, because others are summed in pieces, to other bits.
+        body = np.require(raw.X, np.float64, ("C", "A"))
         norms = norms_of(body)
         blank |= ~finite_rows(body, norms)
         norms[blank] = 0.0
@@ -360,11 +360,18 @@ class Bounding:
         """Bound the features of a dense block in place and return the norms of its rows.
 
         All rows but the blank ones must be finite. ``norms`` are those of the rows as they
-        are, if they are known and there are no ranges. The features are those of ``given``, which
-        is overwritten, or of the block.
+        are, if they are known and there are no ranges. The features are those of ``given`` or of
+        the block.
         """
         body = out[:, : self.n_features]
-        flat = np.ascontiguousarray(body) if given is None else given
+        if given is None:
+            flat = np.ascontiguousarray(body)
+        elif self._ranges is None:
+            # Hardly a row is changed any more, so they may stand apart.
+            body[:] = given
+            flat = body
+        else:
+            flat = given.copy()
         flat[blank] = 0.0
         if self._ranges is not None:
             for part, (low, high, centre, half) in together(flat, self._ranges):
@@ -434,7 +441,8 @@ class Bounding:
         weight, heavy = self._weights(raw.weight, X.shape[0])
         blank = ~ok | ~heavy
         blank[rows[~np.isfinite(X.data)]] = True
-        X.data[blank[rows]] = 0.0
+        if blank.any():
+            X.data[blank[rows]] = 0.0
         if self._ranges is not None:
             low, high, _, half = (values[X.indices] for values in self._ranges)
             X.data = np.clip(X.data, low, high) / half

@@ -70,20 +70,26 @@ SMALL = 2**21
 """Products up to which a sum is over before threads have shared it out."""
 
 
-def shared_rows(n_rows: int, products: int = 1) -> int:
+STORED = 256
+"""Values of a sparse row that are reckoned with. How many there are is secret."""
+
+
+def shared_rows(n_rows: int, products: int = 1, least: int = 1) -> int:
     """Return the rows of a block: equal shares for two, four or eight cores.
 
-    Few rows, or not so few with few products a row, make one block, for one thread.
+    Few rows, or not so few with few products a row, make one block, for one thread. Where a
+    block should have ``least`` rows to pay, there are fewer of them.
 
     >>> shared_rows(1000), shared_rows(10_000), shared_rows(1_000_000)
     (1000, 10000, 15625)
-    >>> shared_rows(10_000, products=1000)
-    1250
+    >>> shared_rows(10_000, products=1000), shared_rows(10_000, products=1000, least=2000)
+    (1250, 2000)
     """
     small = n_rows * products <= SMALL and n_rows <= BLOCK_ROWS
     if n_rows <= 2048 or small:
         return max(n_rows, 1)
-    return -(-n_rows // (8 * -(-n_rows // (8 * BLOCK_ROWS))))
+    blocks = min(8 * -(-n_rows // (8 * BLOCK_ROWS)), n_rows // max(least, 1))
+    return -(-n_rows // max(blocks, -(-n_rows // BLOCK_ROWS)))
 
 
 def patience_of(dimension: int) -> int:
@@ -278,7 +284,7 @@ class ClippedSums:
             self._compile()
             self._patience = math.inf
         near = self._near and n_rows > 0 and self.rows.n_rows <= self.rows.shard
-        if near and shared_rows(n_rows, w.size) == n_rows:
+        if near and self._block(n_rows, w) == n_rows:
             # One block has no other to be added to.
             total, short = self._whole(n_rows, index, self._set(index, w, clip), count)
             return total + 0.0, short
@@ -298,7 +304,7 @@ class ClippedSums:
         w = self._set(index, w, clip)
         for shard, chosen in self._by_shard(index):
             rows = shard.stop - shard.start
-            blocks = cut(shard, shared_rows(rows, w.size))
+            blocks = cut(shard, self._block(rows, w))
             room = np.empty((min(len(blocks), _kept(w.size)), *w.shape))
             total, short = Total(w.shape), 0
             for first in range(0, len(blocks), max(len(room), 1)):
@@ -306,6 +312,15 @@ class ClippedSums:
                 short += self._fill(room, some, chosen, w, count)
                 total.add(*summed(room[: len(some)]))
             yield total, short
+
+    def _block(self, n_rows: int, w: Array) -> int:
+        """Return the rows of a block."""
+        if not self.rows.sparse:
+            return shared_rows(n_rows, w.size)
+        # privacy: blocks depend on public values, so not on how many values are stored. A sum is
+        # as long as the weights are, so adding up those of short blocks would take longest.
+        stored = w.size // len(w) * min(len(w), STORED)
+        return shared_rows(n_rows, stored, len(w) // 4)
 
     def _set(self, index: Index | None, w: Array, clip: float) -> Any:
         """Set the clip, and return the weights in the type that margins are computed in."""

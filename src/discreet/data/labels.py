@@ -126,8 +126,9 @@ class Labels:
         except (TypeError, ValueError):
             # privacy: the original message would quote the label that failed.
             raise InvalidData("y must hold real numbers only.") from None
-        finite = np.isfinite(values)
-        ok: Mask = np.all(finite.reshape(n_rows, -1), axis=1)
+        ok: Mask = np.isfinite(values)
+        if values.ndim > 1:
+            ok = np.asarray(ok.all(axis=1))
         values[~ok] = 0.0
         return self._clip(values), ok
 

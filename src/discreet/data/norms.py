@@ -90,7 +90,10 @@ def shorten(rows: Array, limit: float, tiny: float = TINY, norms: Array | None =
             _, exponent = np.frexp(np.abs(rows[huge]).max(axis=1))
             rows[huge] = np.ldexp(rows[huge], -exponent[:, None])
             norms[huge] = norms_of(rows[huge])
-        rows *= np.divide(target, norms, out=np.ones_like(norms), where=long)[:, None]
+        if np.count_nonzero(long) > len(rows) // 4:
+            rows *= np.divide(target, norms, out=np.ones_like(norms), where=long)[:, None]
+        else:
+            rows[long] *= (target / norms[long])[:, None]
         norms[long] = target
     short = norms < tiny
     if short.any():
@@ -126,18 +129,24 @@ def shorten_sparse(
     """
     n_rows, terms = shape
     target = stored_limit(limit, terms)
-    peak = np.zeros(n_rows)
-    np.maximum.at(peak, rows, np.abs(data))
-    _, exponent = np.frexp(peak)
-    part = np.ldexp(data, -exponent[rows])
-    size = np.sqrt(np.bincount(rows, part**2, minlength=n_rows))
-    with np.errstate(over="ignore"):
-        norms = np.ldexp(size, exponent)
-    long = ~(norms <= target)
-    factor = np.divide(target, size, out=np.zeros(n_rows), where=size > 0.0)
-    data[:] = np.where(long[rows], part * factor[rows], data)
-    norms = np.where(long, target, norms)
+
+    def norms_now() -> Array:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.sqrt(np.bincount(rows, data * data, minlength=n_rows))
+
+    norms = norms_now()
+    long, huge = ~(norms <= target), ~np.isfinite(norms)
+    if huge.any():
+        # A power of two is exact, and keeps squares of huge values finite.
+        peak, here = np.zeros(n_rows), np.flatnonzero(huge[rows])
+        np.maximum.at(peak, rows[here], np.abs(data[here]))
+        data[here] = np.ldexp(data[here], -np.frexp(peak)[1][rows[here]])
+        norms[huge] = norms_now()[huge]
+    if long.any():
+        data *= np.divide(target, norms, out=np.ones(n_rows), where=long)[rows]
+        norms[long] = target
     short = norms < tiny
-    data[short[rows]] = 0.0
-    norms[short] = 0.0
+    if short.any():
+        data[short[rows]] = 0.0
+        norms[short] = 0.0
     return norms

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.data.blocks import one_blas_thread
-from discreet.data.narrow import Narrow
+from discreet.data.narrow import Narrow, columns
 from discreet.data.rows import Rows
 from discreet.losses import Loss
 
@@ -51,9 +51,8 @@ class SingleSlopes:
         key = (pick.start, pick.stop)
         found = self._copies.get(key)
         if found is None:
-            columns = np.asfortranarray(self._rows.X[pick], dtype=np.float32)
             labels = tuple(part[pick].astype(np.float32) for part in self._labels)
-            self._copies[key] = found = columns, labels
+            self._copies[key] = found = columns(self._rows.X[pick]).T, labels
         z = np.dot(found[0], w.astype(np.float32))
         return np.asarray(self._slope(z, *found[1]), dtype=np.float64)
 

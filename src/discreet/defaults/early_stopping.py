@@ -39,6 +39,7 @@ from discreet.checks import positive
 from discreet.defaults.case import Case
 from discreet.mechanisms.batches import rows_of_a_step
 from discreet.problem import Problem
+from discreet.tuned.algorithms import NEWTON_ROWS
 from discreet.tuned.defaults import (
     DRAWN,
     LEAST_RATE,
@@ -48,6 +49,7 @@ from discreet.tuned.defaults import (
     LONGEST,
     MOMENTUM,
     MOST_RATE,
+    PASSES,
     REACH,
     REACH_LEAST,
     REACH_ROWS,
@@ -134,7 +136,10 @@ def _rate(rows: int, weights: int, steps: int, ratio: float) -> float:
     """
     work = rows * min(weights, WIDE) * steps
     rate = max(WORK / work, LEAST_RATE, ratio**2 / (DRAWN * rows * steps))
-    return rate if rate < MOST_RATE else 1.0
+    rate = rate if rate < MOST_RATE else 1.0
+    # Very many rows in groups: what they differ by chance adds as much as draws do for each pass.
+    many = rows >= NEWTON_ROWS and ratio >= REGIONS[-2].below
+    return min(rate, PASSES / steps) if many else rate
 
 
 def reach(problem: Problem, ratio: float, *, capped: bool = True) -> float:

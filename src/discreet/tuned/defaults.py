@@ -83,6 +83,10 @@ WIDE = 100
 DRAWN = 0.05
 """Variance that drawing rows adds to a step, over that of the noise, at most (tournament.py)."""
 
+PASSES = 300.0
+"""Passes over ``NEWTON_ROWS`` rows or more in groups, at most (no script): draws then add one part
+in 300 to the variance that weights have because the rows are a sample."""
+
 WORK_SOFTMAX, LEAST_RATE_SOFTMAX = 5e9, 0.05
 
 # Softmax regression: classes.py.

@@ -19,7 +19,7 @@ from discreet.algorithms import NoisyGradient, RecentredPerturbation
 from discreet.algorithms.gradient.line_search_estimates import Conservative
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 from discreet.bounds import Array
-from discreet.data import ArraySource, Rows
+from discreet.data import ArraySource, Grouping, Rows
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import CalibratedLogistic, Hinge, Logistic
 from discreet.mechanisms.gradient_noise import GradientNoise
@@ -112,6 +112,41 @@ def sums_of(
         patch.setattr(GradientNoise, "cover", cover)
         plan.line_search.fitted(plan.problem.bound(source), weights, Seeded(3))
     return seen
+
+
+@pytest.mark.parametrize("conservative", [False, True])
+@pytest.mark.parametrize(
+    ("sampler", "groups"),
+    [
+        ("poisson", None),
+        ("fixed-size", None),
+        ("poisson", Grouping(3, "weight")),
+        ("poisson", Grouping(3, "clip")),
+    ],
+)
+def test_its_sums_are_over_the_rows_that_were_drawn(
+    sampler: str, conservative: bool, groups: Grouping | None
+) -> None:
+    """Only these are bounded anew; the sum is that of the same rows among all others."""
+    config = NoisyGradient(
+        steps=3, line_search=3, sampler=sampler, batch=60, conservative=conservative
+    )
+    task = replace(problem(), grouping=groups)
+    search = config.plan(task, Budget(1.0, 1e-5)).line_search
+    X, y, w = data()
+    rows = problem().bound(ArraySource(X, y))
+    if groups is not None:
+        rows = rows.shared(np.full(N, 0.5), np.arange(N) // 2)
+    along, signs = rows.projected(w / np.linalg.norm(w)), np.sign(rows.y)
+    estimate, seed = search.estimate(search, 9.0), Seeded(0)
+    at = np.array([estimate.at])
+    for _ in range(3):
+        index = search.sampler.draw(rows, seed)
+        with search._line(estimate, rows, along, signs, index) as sums:
+            total = sums.full(at, search.clip)
+            assert sums.rows.n_rows == len(index)
+        with search._line(estimate, rows, along, signs, None) as sums:
+            assert total == sums.batch(index, at, search.clip)
 
 
 @pytest.mark.parametrize("conservative", [False, True])

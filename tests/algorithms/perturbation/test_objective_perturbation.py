@@ -47,7 +47,7 @@ from discreet.noise import Seeded, System
 from discreet.problem import Problem
 from discreet.regularizers import L1, ElasticNet, Indicator, Ridge, Zero
 from discreet.sets import Box, Intersection, L1Ball, L2Ball, Simplex
-from discreet.tuned.algorithms import RIDGE_NOISE
+from discreet.tuned.algorithms import OUTPUT_SHARES, RIDGE_NOISE
 
 NEIGHBOURS = ["zero-out", "replace-one", "add-remove"]
 
@@ -504,3 +504,24 @@ def test_the_certified_minimum_is_asked_for_and_released_with_all_its_noise(
         ridges = asked["strength"], task.regularizer.strong_convexity
         assert sum(map(Fraction, ridges)) > Fraction(plan.strength)
         assert sum(ridges) >= plan.strength
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_the_share_of_output_noise_is_about_the_best(epsilon: float, delta: float) -> None:
+    budget, algorithm, shares = Budget(epsilon, delta), ObjectivePerturbation(), set()
+    for n_rows in (10**5, 10**6, 10**7, 10**8):
+        task = Problem(
+            loss=Huber(threshold=0.5),
+            bounds=Bounds(row_norm=1.0, label=(-1, 1)),
+            n_features=20,
+            n_rows=n_rows,
+            constraint=Box(low=-3.0, high=3.0),
+            regularizer=Ridge(strength=1.0),
+        )
+        plan = algorithm.plan(task, budget)
+        if plan.correction is None:
+            all_of_them = [algorithm._calibrated(task, budget, s, 0.0) for s in OUTPUT_SHARES]
+            assert plan.spread <= 1.01 * min(other.spread for other in all_of_them)
+            shares.add(plan.output)
+    assert len(shares) > 1

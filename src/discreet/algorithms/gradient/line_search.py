@@ -13,6 +13,7 @@ nothing else.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ from discreet.algorithms.gradient.line_search_estimates import Calibrated, Conse
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import Rows
+from discreet.data.blockwise import Index
+from discreet.data.clipped_sums import ClippedSums
 from discreet.errors import Incompatible
 from discreet.losses import Loss
 from discreet.mechanisms.batches import Sampler
@@ -142,18 +145,37 @@ class LineSearch:
         counts = np.diff(np.arange(self.rounds + 1) * self.sums // self.rounds)
         estimate = self.estimate(self, size)
         drawn = self.noise.stream((1,), random)
-        for count in counts:
-            values, at = estimate.line(along, signs), np.array([estimate.at])
-            # privacy: the norm of a row of one number is that number's size, exactly.
-            labels = estimate.loss.attach(signs, np.abs(values))
-            line = Rows(values[:, None], labels, rows.weight, None, rows.share, rows.groups)
-            seen = 0.0
-            of, shifting = estimate.loss, self.shifting
-            with sums_over(self.problem, line, of, shifting=shifting, work=0.0) as sums:
+        sums: ClippedSums | None = None
+        with ExitStack() as opened:
+            for count in counts:
+                at, seen = np.array([estimate.at]), 0.0
+                sums = sums if estimate.keeps_rows else None
                 for _ in range(count):
-                    index = self.sampler.draw(line, random)
-                    total = sums.batch(index, at, self.clip)
+                    index = self.sampler.draw(rows, random)
+                    if sums is None or index is not None:
+                        opened.close()
+                        line = self._line(estimate, rows, along, signs, index)
+                        sums = opened.enter_context(line)
+                    total = sums.full(at, self.clip)
                     # privacy: the only exit of data here, as in a step.
                     seen += float(self.noise.cover(total, next(drawn))[0]) / self.sampler.rate
-            estimate.see(seen / count, int(count))
+                estimate.see(seen / count, int(count))
         return np.asarray(weights * (estimate.length / size))
+
+    def _line(
+        self,
+        estimate: Calibrated | Conservative,
+        rows: Rows,
+        along: Array,
+        signs: Array,
+        index: Index | None,
+    ) -> ClippedSums:
+        """Return the sums over the rows that were drawn, each of which is one number."""
+        pick: Any = slice(None) if index is None else index
+        values = estimate.line(along[pick], signs[pick])
+        # privacy: the norm of a row of one number is that number's size, exactly.
+        labels = estimate.loss.attach(signs[pick], np.abs(values))
+        share, groups = (None if v is None else v[pick] for v in (rows.share, rows.groups))
+        line = Rows(values[:, None], labels, rows.weight[pick], None, share, groups)
+        of, shifting = estimate.loss, self.shifting
+        return sums_over(self.problem, line, of, shifting=shifting, work=0.0)

@@ -31,7 +31,7 @@ may take the length back, but carries it no further than where it was itself.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -65,6 +65,9 @@ _DEVIATIONS = np.geomspace(1e-4, 8.0, 300)
 
 class Calibrated:
     """What sums say about the length, for a flat prior on its logarithm."""
+
+    keeps_rows: ClassVar[bool] = True
+    """Whether the rows of all sums are the same, as :meth:`line` returns them."""
 
     def __init__(self, length: LineSearch, size: float) -> None:
         # Weights of rows multiply what the loss has clipped.
@@ -101,6 +104,7 @@ class Calibrated:
 class Conservative:
     """What sums say about the length, if it was right with probability ``LINE_KEPT`` before."""
 
+    keeps_rows: ClassVar[bool] = False
     at = 1.0
 
     def __init__(self, length: LineSearch, size: float) -> None:

@@ -140,7 +140,7 @@ class ObjectivePerturbation:
             return many_rows(problem)
         budget = self._accepted(problem, budget)
         first = self._calibrated(problem, budget, OUTPUT_SHARES[0], 0.0)
-        return not first.output_is_small and self._better(first, 0.0) is not None
+        return not first.output_is_small and self._corrects(first, 0.0)
 
     def _accepted(self, problem: Problem, budget: Budget) -> Budget:
         """Return the budget that is spent, or refuse what the theorem does not cover."""
@@ -165,20 +165,17 @@ class ObjectivePerturbation:
         first = self._calibrated(problem, budget, OUTPUT_SHARES[0], asked)
         if first.output_is_small:
             return first
-        corrected = self._better(first, asked)
-        if corrected is not None:
-            return corrected
-        others = (self._calibrated(problem, budget, share, asked) for share in OUTPUT_SHARES[1:])
-        return min((first, *others), key=lambda plan: plan.spread)
+        if self._corrects(first, asked):
+            return self._corrected(problem, budget, asked)
+        best = min(OUTPUT_SHARES, key=lambda share: first.draft(*budget.split(share)).spread)
+        return self._calibrated(problem, budget, best, asked)
 
-    def _better(
-        self, first: ObjectivePerturbationPlan, asked: float
-    ) -> ObjectivePerturbationPlan | None:
-        """Return the plan with steps if they leave less noise, else None."""
+    def _corrects(self, first: ObjectivePerturbationPlan, asked: float) -> bool:
+        """Return whether a small run with steps leaves less noise than this one alone."""
         if not many_rows(first.problem):
-            return None
-        plan = self._corrected(first.problem, first.budget, asked)
-        return plan if plan.spread <= NEWTON_NOISE * first.spread else None
+            return False
+        _, rest = first.budget.split(NEWTON_RUN)
+        return Correction(first.problem, rest, asked).spread <= NEWTON_NOISE * first.spread
 
     def _corrected(
         self, problem: Problem, budget: Budget, asked: float
@@ -287,6 +284,14 @@ class ObjectivePerturbationPlan(CalibratedPlan):
     """Norm that the ridge is for."""
     correction: Correction | None = None
     """Newton steps that follow, where rows are very many."""
+
+    def draft(self, output: Budget, inner: Budget) -> ObjectivePerturbationPlan:
+        """Return about the plan with these parts of the budget; it guarantees nothing."""
+        before, after = (
+            release_noise(1.0, part, dimension=self.problem.dimension).scale
+            for part in (self.inner, inner)
+        )
+        return replace(self, inner=inner, output=output, scale=self.scale * after / before)
 
     @cached_property
     def reach(self) -> float:

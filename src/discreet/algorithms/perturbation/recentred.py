@@ -119,11 +119,14 @@ class RecentredPerturbation:
 
     def _share(self, problem: Problem, budget: Budget) -> float:
         """Return the share of output noise, by runs before their noise is calibrated together."""
-        shares = iter(OUTPUT_SHARES)
-        drafts = {s: self._calibrated(problem, budget, s, draft=True) for s in [next(shares)]}
-        if not drafts[OUTPUT_SHARES[0]].output_is_small:
-            drafts |= {s: self._calibrated(problem, budget, s, draft=True) for s in shares}
-        return min(drafts, key=lambda s: drafts[s].spread)
+        first = self._calibrated(problem, budget, OUTPUT_SHARES[0], draft=True)
+        if first.output_is_small:
+            return OUTPUT_SHARES[0]
+        drafts = {}
+        for share in OUTPUT_SHARES:
+            outputs, inner = budget.split(share)
+            drafts[share] = first.second.draft(outputs.split(0.5)[0], inner)
+        return min(drafts, key=lambda share: drafts[share].spread)
 
     def _calibrated(
         self, problem: Problem, budget: Budget, share: float, *, draft: bool = False
