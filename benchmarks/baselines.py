@@ -8,7 +8,8 @@ constants of add-remove); without a delta it is replace-one.
 - ``descent``: noisy gradient descent with clipping (Abadi et al. 2016), all rows in each step;
 - ``objective``: objective perturbation as calibrated by Redberg, Koskela and Wang (2023);
 - ``pure_objective``: the same without delta, by Chaudhuri, Monteleoni and Sarwate (2011);
-- ``moments``: sufficient statistics with a ridge, and AdaSSP (Wang 2018).
+- ``moments``: sufficient statistics with a ridge, and AdaSSP (Wang 2018);
+- ``pure_moments``: such statistics without delta.
 """
 
 from __future__ import annotations
@@ -194,21 +195,66 @@ def objective(
     return found
 
 
-def pure_objective(X: Array, y: Array, epsilon: float, start: Array) -> dict[str, list[Array]]:
-    """Return the minimisers for every ridge, without delta."""
+def pure_objective(
+    kind: str, X: Array, y: Array, epsilon: float, start: Array
+) -> dict[str, list[Array]]:
+    """Return the minimisers for every ridge, without delta; regressions cap their slopes too."""
     found = {}
-    for ridge in RIDGES:
-        left = epsilon - 2.0 * math.log1p(0.25 / ridge)
+    numbers = kind == "regression"
+    curvature = 1.0 if numbers else 0.25
+    ridges = (*RIDGES, 1000.0) if numbers else RIDGES
+    for cap, ridge in product(CLIPS["regression"] if numbers else (1.0,), ridges):
+        left = epsilon - 2.0 * math.log1p(curvature / ridge)
         raised = ridge
         if left <= 0:
-            raised, left = max(ridge, 0.25 / math.expm1(epsilon / 4.0)), epsilon / 2.0
+            raised, left = max(ridge, curvature / math.expm1(epsilon / 4.0)), epsilon / 2.0
         fits = []
         for seed in range(PURE_SEEDS):
             rng = np.random.default_rng([3, seed])
             way = rng.standard_normal(X.shape[1])
-            size = rng.gamma(X.shape[1], 2.0 / left)
-            fits.append(newton(X, y, raised, size * way / np.linalg.norm(way), start))
-        found[f"pure ridge={ridge}"] = fits
+            size = cap * rng.gamma(X.shape[1], 2.0 / left)
+            linear = size * way / np.linalg.norm(way)
+            if numbers:
+                fits.append(capped(X, y, cap, raised, linear))
+            else:
+                fits.append(newton(X, y, raised, linear, start))
+        found[f"pure cap={cap} ridge={ridge}" if numbers else f"pure ridge={ridge}"] = fits
+    return found
+
+
+def capped(X: Array, y: Array, cap: float, ridge: float, linear: Array) -> Array:
+    """Return the minimiser of Huber losses with slopes of at most ``cap``, as ``newton`` does."""
+    w = np.linalg.solve(X.T @ X + ridge * np.eye(X.shape[1]), X.T @ y - linear)
+
+    def value(w: Array) -> tuple[float, Array]:
+        r = X @ w - y
+        s = np.clip(r, -cap, cap)
+        total = np.sum(s * r - 0.5 * s**2) + ridge / 2 * w @ w + linear @ w
+        return float(total), X.T @ s + ridge * w + linear
+
+    return np.asarray(minimize(value, w, jac=True, method="L-BFGS-B").x)
+
+
+def pure_moments(X: Array, y: Array, epsilon: float) -> dict[str, list[Array]]:
+    """Return ridge regressions on second moments with gamma noise, replace-one without delta.
+
+    Two rows differ by sqrt(4.5) at most in the triangle, weighted by sqrt(2), and the products.
+    """
+    p = X.shape[1]
+    corner = np.triu_indices(p)
+    found: dict[str, list[Array]] = {}
+    weight = np.where(corner[0] == corner[1], 1.0, math.sqrt(2.0))
+    for seed in range(PURE_SEEDS):
+        rng = np.random.default_rng([5, seed])
+        noise = rng.standard_normal(len(weight) + p)
+        noise *= rng.gamma(len(noise), math.sqrt(4.5) / epsilon) / np.linalg.norm(noise)
+        E = np.zeros((p, p))
+        E[corner] = noise[:-p] / weight
+        values, vectors = np.linalg.eigh(X.T @ X + E + np.triu(E, 1).T)
+        turned = vectors.T @ (X.T @ y + noise[-p:])
+        for ridge in (*LADDER, 10.0**4.5, 10.0**5):
+            w = vectors @ (turned / (np.maximum(values, 0.0) + ridge))
+            found.setdefault(f"pure-moments ridge={ridge:.3g}", []).append(w)
     return found
 
 
@@ -289,7 +335,8 @@ def baselines(
     """
     found: dict[str, list[Array]] = {"zero": [np.zeros_like(best)]}
     if delta == 0.0:
-        return found | (pure_objective(X, y, epsilon, best) if kind == "binary" else {})
+        found |= pure_objective(kind, X, y, epsilon, best)
+        return found | (pure_moments(X, y, epsilon) if kind == "regression" else {})
     if twice:
         return found | descent(kind, X, y, epsilon, delta, apart=2.0)
     found |= descent(kind, X, y, epsilon, delta)

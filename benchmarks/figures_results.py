@@ -114,6 +114,7 @@ KINDS = (
     ("Huber regression", "huber", "1e-06"),
     ("text", "text", "1e-06"),
     ("two classes,\ndelta = 0", "binary", "0"),
+    ("regression,\ndelta = 0", "regression", "0"),
 )
 
 

@@ -24,7 +24,8 @@ class Method:
 
     ``trials`` seeds are spent on every setting; the winners are then run for all ``seeds``. On
     problems of more than LARGE rows these are cut to 1 and 3, and ``large`` replaces the settings.
-    ``besides`` names the method whose fits count as one setting more.
+    ``besides`` names the method whose fits count as one setting more. ``bank`` are settings more
+    for the bank of problems, where rows are fewer.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Method:
     trials: int = 3
     settings: Settings = ()
     large: Settings = ()
+    bank: Settings = ()
     besides: str | None = None
 
     def on(self, n_rows: int) -> Method:
@@ -95,6 +97,19 @@ LARGE_LONG = sgd(
 )
 """Beyond the others in every direction, for the faster of the two DP-SGD peers and for ours."""
 
+BANK_SGD = sgd(0.1, (100, 0.25, 0.0, 1.0), (100, 1.0, 0.0, 1.0), (100, 4.0, 0.0, 0.25)) + sgd(
+    1.0,
+    (30, 1.0, 0.0, 0.1),
+    (30, 4.0, 0.0, 0.1),
+    (30, 1.0, 0.0, 1.0),
+    (30, 4.0, 0.0, 0.25),
+    (100, 1.0, 0.0, 1.0),
+    (100, 4.0, 0.0, 1.0),
+    (100, 16.0, 0.0, 0.25),
+    (100, 4.0, 0.9, 1.0),
+    (300, 4.0, 0.9, 0.25),
+)
+"""Shorter descents, and all rows in each step."""
 
 RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 LARGE_RIDGES = (0.01, 1.0, 100.0)
@@ -190,6 +205,7 @@ METHODS = {
         trials=1,
         settings=SGD,
         large=LARGE_SGD,
+        bank=BANK_SGD,
     ),
     "jax-privacy": Method(
         title="JAX-Privacy DP-SGD",
@@ -200,6 +216,7 @@ METHODS = {
         trials=1,
         settings=SGD,
         large=LARGE_SGD + LARGE_LONG,
+        bank=BANK_SGD,
     ),
 }
 

@@ -82,6 +82,7 @@ CANDIDATES: dict[str, Callable[..., Array]] = {"default": default}
 OTHERS: dict[str, dict[str, Callable[..., Array]]] = {
     "text": {"PrivateSparseLogisticRegression": sparse},
 }
+SECRET = "default, size secret"
 ORACLE = "default, best norm_guess in hindsight"
 FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 
@@ -194,13 +195,17 @@ def run(arguments: argparse.Namespace) -> None:
             if arguments.epsilons and f"{epsilon:g}" not in arguments.epsilons.split(","):
                 continue
             zero_out = arguments.relation == "zero-out" or delta == 0.0
+            secret = arguments.relation == "add-remove"
+            if secret and delta == 0.0:
+                continue
             tail = (".huber" if kind == "huber" else "") + (".full" if arguments.full else "")
-            folder = RESULTS if zero_out else RESULTS / "replace-one"
+            folder = RESULTS if zero_out or secret else RESULTS / "replace-one"
             path = folder / f"{problem}.{epsilon:g}.{delta:g}{tail}.json"
             held = json.loads(path.read_text()) if path.exists() else {}
             if "baselines" not in held or arguments.baselines:
                 best = optimum(kind, *first) if best is None else best
-                fits = baselines(kind, *first, epsilon, delta, best, twice=not zero_out)
+                twice = not (zero_out or secret)
+                fits = baselines(kind, *first, epsilon, delta, best, twice=twice)
                 held |= {
                     "kind": kind,
                     "half": arguments.half,
@@ -213,12 +218,13 @@ def run(arguments: argparse.Namespace) -> None:
                 }
             for name, fit in (CANDIDATES | (OTHERS.get(kind, {}) if zero_out else {})).items():
                 label = (arguments.label or name) if name == "default" else name
+                label = SECRET if secret else label
                 if label in held["ours"] and not arguments.again:
                     continue
                 started, found = time.process_time(), []
                 try:
                     for seed in range(arguments.seeds):
-                        stated = {} if zero_out else {"neighbours": "replace-one"}
+                        stated = {} if zero_out else {"neighbours": arguments.relation}
                         w = fit(kind, *first, epsilon, delta, seed, **stated)
                         found.append(measures(kind, first, second, w))
                 except DiscreetError as refusal:
@@ -260,8 +266,9 @@ def main() -> None:
     parser.add_argument(
         "--relation",
         default="zero-out",
-        choices=["zero-out", "replace-one"],
-        help="with a delta; without one it is always replace-one",
+        choices=["zero-out", "replace-one", "add-remove"],
+        help="with a delta; without one it is always replace-one. Under add-remove the size is "
+        "secret and none is declared; the baselines are those of zero-out",
     )
     parser.add_argument("--full", action="store_true", help="all rows, up to 50,000")
     parser.add_argument(

@@ -50,7 +50,7 @@ def main() -> None:
                 {"epsilon": e, "delta": method.delta, "setting": setting, "seed": seed}
                 for e, path in paths.items()
                 if path.exists()
-                for setting in method.settings
+                for setting in method.settings + method.bank
                 for seed in range(arguments.seeds)
             ]
             with tempfile.TemporaryDirectory() as folder:

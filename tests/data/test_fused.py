@@ -69,6 +69,25 @@ def test_rows_have_the_same_bits_both_ways(
     assert [bits(rows) for rows in (*looped, turned)] == [bits(rows) for rows in (*plain, plain[0])]
 
 
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, "label", "short", "long"])
+@pytest.mark.parametrize("ranges", [None, (-2.0, 2.0)])
+def test_the_only_odd_row_among_usual_ones_is_found(odd, ranges, monkeypatch):
+    X, labels = np.full((300, 5), 0.1, order="F"), np.zeros(300)
+    if odd == "label":
+        labels[200] = 7
+    else:
+        # A range hides an odd entry, and then the row is as short as others.
+        X[200] = {"short": 1e-200, "long": 0.9}.get(odd, 0.1)
+        X[200, 3] = X[200, 3] if isinstance(odd, str) else odd
+    bounds = Bounds(row_norm=None if ranges else 1.0, features=ranges, classes=(0, 1))
+    bounding = Bounding.plan(bounds, 5, Logistic(), intercept=1.0)
+    monkeypatch.setattr(bounding_module, "loop_for", lambda *_: Loop())
+    looped = bounding.apply(ArraySource(X, labels))
+    monkeypatch.setattr(bounding_module, "loop_for", lambda *_: None)
+    assert bits(looped) == bits(bounding.apply(ArraySource(X, labels)))
+    assert looped.X[200].any() == (odd in ("short", "long"))
+
+
 @pytest.mark.parametrize("columns", [False, True])
 def test_a_huge_row_changes_no_other_one(columns, monkeypatch):
     """The loop leaves blocks with one to numpy."""

@@ -233,7 +233,7 @@ def test_quadratics_take_one_newton_step(monkeypatch):
     count = []
     plain = Rows.hessian
     monkeypatch.setattr(
-        Rows, "hessian", lambda self, *a: (count.append(self.n_rows), plain(self, *a))[1]
+        Rows, "hessian", lambda self, *a, **k: (count.append(self.n_rows), plain(self, *a, **k))[1]
     )
     loss = Squared()
     rows, linear = make(loss, n=500)

@@ -8,7 +8,7 @@ declared bounds in real arithmetic, not merely up to rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from discreet.data.blocks import in_order
 from discreet.data.cluster import spread_rows
 from discreet.data.feature_ranges import keeps_zeros, scaling, together
 from discreet.data.fused import Loop, loop_for
-from discreet.data.labels import Labels, Mask
+from discreet.data.labels import Labels, Mask, weights_of
 from discreet.data.norms import (
     finite_rows,
     norms_of,
@@ -32,6 +32,7 @@ from discreet.data.norms import (
     stored_limit,
 )
 from discreet.data.parts_read import Watch
+from discreet.data.row_products import beside
 from discreet.data.rows import Rows
 from discreet.data.storage import (
     LARGE,
@@ -43,6 +44,8 @@ from discreet.data.storage import (
     Source,
     Stacked,
     Storage,
+    numbered,
+    put,
     storage_of,
 )
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
@@ -269,19 +272,20 @@ class Bounding:
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job
             s = slice(start, start + raw.X.shape[0])
-            here = s.stop <= len(X)
+            here = columns or (s.stop <= len(X) and not room.spilled)
             block = X[s] if here else np.empty((len(raw.X), self.dimension), storage.dtype)
-            labels, weight[s], found = self._bound(block, raw, storage, loop, normed=not columns)
+            labels, heavy, found = self._bound(block, raw, storage, loop, normed=not columns)
+            put(weight, s, heavy)
             if not columns:
-                norms[s] = found
-            y[s] = labels if columns else self.loss.attach(labels, norms[s])
+                put(norms, s, found)
+            put(y, s, labels if columns else self.loss.attach(labels, found))
             if not here:
-                X[s] = block[: len(X[s])]
+                put(X, s, block)
             if lean is not None:
-                lean.learn(s, weight[s])
+                lean.learn(s, heavy)
             resident.touched(len(block) * size)
 
-        for _ in in_order(place, _numbered(source)):
+        for _ in in_order(place, numbered(source)):
             pass
         return Rows(X if lean is None else lean, y, weight, norms)
 
@@ -316,10 +320,7 @@ class Bounding:
 
         Unless ``normed`` the last bound nothing.
         """
-        y, ok = self._labels.encode(raw.y, len(out))
-        weight, heavy = self._weights(raw.weight, len(out))
-        # privacy: a row that cannot be read contributes nothing at all.
-        blank = ~(ok & heavy)
+        y, weight, blank = self._read(raw)
         norms, constant = None, storage.below(self.intercept) if self.intercept else 0.0
         if loop is not None:
             limit = stored_limit(storage.shrink * self._limit, self.n_features)
@@ -330,6 +331,34 @@ class Bounding:
             norms = np.hypot(norms, out[:, -1])
         weight[blank] = 0.0
         return y, weight, norms * outwards(self.dimension) * storage.growth if normed else norms
+
+    def each_column(
+        self,
+        raw: RawBlock,
+        loop: Loop,
+        out: Any,
+        more: Callable[[Array, Array], tuple[Any, ...]],
+    ) -> bool:
+        """Give bounded columns of a block to compiled code; False if it does not take them.
+
+        ``more`` returns what else it needs, given labels and weights.
+        """
+        # privacy: compiled code would read beside a row of another width.
+        if raw.X.shape[1:] != (self.n_features,):
+            raise InvalidData("The source yields rows of another width than it says.")
+        if raw.X.strides[0] != raw.X.itemsize:
+            return False
+        y, weight, blank = self._read(raw)
+        limit = stored_limit(self._limit, self.n_features)
+        public = self._ranges, limit, WIDE.tiny, self.intercept
+        return loop(raw.X, out, blank, *public, more(y, weight)) is not None
+
+    def _read(self, raw: RawBlock) -> tuple[Array, Array, Mask]:
+        """Return labels and weights of a block, and which rows are blank whatever they hold."""
+        y, ok = self._labels.encode(raw.y, len(raw.X))
+        weight, heavy = weights_of(raw.weight, len(raw.X), self.bounds.weight)
+        # privacy: a row that cannot be read contributes nothing at all.
+        return y, weight, ~(ok & heavy)
 
     def _bound_in_numpy(self, out: Any, raw: RawBlock, blank: Mask, storage: Storage) -> Array:
         """Write bounded rows into ``out``, add to the blank ones, and return norms."""
@@ -402,20 +431,6 @@ class Bounding:
         ends = np.abs((np.array([low, high]) - centre) / half)
         return not bool((ends <= 1.0).all())
 
-    def _weights(self, weight: Any | None, n_rows: int) -> tuple[Array, Mask]:
-        if weight is None:
-            # privacy: constants are scaled by the largest weight, which is enforced here too.
-            return np.full(n_rows, min(1.0, self.bounds.weight)), np.ones(n_rows, np.bool_)
-        try:
-            given = np.asarray(weight).astype(np.float64).reshape(n_rows)
-        except (TypeError, ValueError):
-            # privacy: the original message would quote the weight that failed.
-            raise InvalidData("weight must hold one real number per row.") from None
-        # privacy: a row of no weight is blank, so that nothing of it is left to be counted.
-        ok = np.isfinite(given) & (given > 0.0)
-        # privacy: constants are scaled by the largest weight, which is enforced here.
-        return np.clip(np.where(ok, given, 0.0), 0.0, self.bounds.weight), ok
-
     def _apply_sparse(self, source: Source, storage: Storage) -> Rows:
         if not keeps_zeros(self._ranges):
             raise Incompatible(
@@ -426,7 +441,7 @@ class Bounding:
         y = self._labels.empty(source.n_rows)
         weight, norms = np.empty(source.n_rows), np.empty(source.n_rows)
         for part, *rest in in_order(
-            lambda job: self._bound_sparse(job[1], storage), _numbered(source)
+            lambda job: self._bound_sparse(job[1], storage), numbered(source)
         ):
             s = X.add(part)
             y[s], weight[s], norms[s] = rest
@@ -438,7 +453,7 @@ class Bounding:
         X.sum_duplicates()
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         y, ok = self._labels.encode(raw.y, X.shape[0])
-        weight, heavy = self._weights(raw.weight, X.shape[0])
+        weight, heavy = weights_of(raw.weight, X.shape[0], self.bounds.weight)
         blank = ~ok | ~heavy
         blank[rows[~np.isfinite(X.data)]] = True
         if blank.any():
@@ -450,35 +465,8 @@ class Bounding:
         norms = shorten_sparse(X.data, rows, X.shape, limit, storage.tiny)
         if self.intercept:
             constant = np.where(blank, 0.0, storage.below(self.intercept))
-            X = _beside(X, constant)
+            X = beside(X, constant)
             norms = np.hypot(norms, constant)
         weight[blank] = 0.0
         bounds = norms * outwards(self.dimension) * storage.growth
         return X.astype(storage.dtype, copy=False), y, weight, bounds
-
-
-def _beside(X: Any, constant: Array) -> Any:
-    """Return sparse rows with one more entry each."""
-    n, p = X.shape
-    ends = X.indptr[1:]
-    data, indices = np.insert(X.data, ends, constant), np.insert(X.indices, ends, p)
-    return sp.csr_array((data, indices, X.indptr + np.arange(n + 1)), shape=(n, p + 1))
-
-
-def _numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:
-    """Yield every block with the position of its first row."""
-    start = 0
-    for raw in source.blocks():
-        # privacy: rows beyond or short of what was announced would leave memory that no bound
-        # holds for. Their number may be secret, so it is not told.
-        if start + raw.X.shape[0] > source.n_rows:
-            break
-        # privacy: compiled code would read and write beside a row of another width.
-        if raw.X.shape[1:] != (source.n_features,):
-            raise InvalidData("The source yields rows of another width than it says.")
-        yield start, raw
-        start += raw.X.shape[0]
-    else:
-        if start == source.n_rows:
-            return
-    raise InvalidData("The source does not have as many rows as it says. Count what it yields.")

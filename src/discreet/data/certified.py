@@ -101,7 +101,7 @@ def _compiled(slope: ScalarSlope) -> Any:
     return kept(
         _sums,
         _slope_of=strict_slope(slope),
-        _margins=njit(fastmath=REORDER)(_margins),
+        margins=njit(fastmath=REORDER)(margins),
         _combine=njit(fastmath=FUSE)(_combine),
     )
 
@@ -115,7 +115,7 @@ def _sums(X: Any, y: Any, weight: Any, norms: Any, w: Any, fine: int, slopes: An
     share, lever, square, count = 0.0, 0.0, 0.0, 0
     for start in range(0, n_rows, fine):
         n = min(fine, n_rows - start)
-        _margins(X, start, n, w, c)
+        margins(X, start, n, w, c)
         for i in range(n):
             c[i] = weight[start + i] * _slope_of(c[i], y[start + i], *slopes)
         for i in range(n):
@@ -135,7 +135,8 @@ def _sums(X: Any, y: Any, weight: Any, norms: Any, w: Any, fine: int, slopes: An
     return total, lost, count, share, lever, square
 
 
-def _margins(X: Any, start: int, n: int, w: Any, out: Any) -> None:
+def margins(X: Any, start: int, n: int, w: Any, out: Any) -> None:
+    """Write the products of some rows with the weights, each row by itself."""
     for i in range(n):
         x, z = X[start + i], 0.0
         for j in range(w.shape[0]):

@@ -37,6 +37,11 @@ _LARGEST = float(np.finfo(np.float64).max)
 class Loop:
     """Bounds blocks of dense rows.
 
+    Parameters
+    ----------
+    finish
+        Compiled code for bounded columns, in place of :func:`store`; rows are then not taken.
+
     Examples
     --------
     >>> rows, out = np.array([[3.0, 4.0]]), np.empty((1, 3))
@@ -45,8 +50,9 @@ class Loop:
     (array([1.]), array([[0.6, 0.8, 1. ]]))
     """
 
-    def __init__(self) -> None:
-        self._rows, self._columns = _loop()
+    def __init__(self, finish: Any = None) -> None:
+        self._rows = _rows_loop() if finish is None else None
+        self._columns = _columns_loop(finish)
 
     def __call__(
         self,
@@ -57,28 +63,27 @@ class Loop:
         target: float,
         tiny: float,
         constant: float,
+        more: tuple[Any, ...] = (),
     ) -> Array | None:
         """Write bounded rows and a constant into ``out`` and return norms of the rows.
 
         Both may hold row after row or column after column. Rows that are not finite become
         blank too. None says that numpy has to do it: rows of other types or orders, and squares
-        that overflow.
+        that overflow. Another ``finish`` is given ``out`` and ``more``.
         """
         given, run = np.asarray(given), self._rows
         if given.dtype not in (np.float64, np.float32):
             return None
-        if given.strides[0] == given.itemsize and given.shape[1] > 1:
+        if given.strides[0] == given.itemsize and (run is None or given.shape[1] > 1):
             given, run = np.ascontiguousarray(given.T), self._columns
-        if not given.flags.carray:
+        if not given.flags.carray or run is None:
             return None
         none = np.empty(0)
         # Of one layout, or the loop would be compiled for each.
         low, high, centre, half = map(np.ascontiguousarray, ranges or (none, none, none, none))
-        norms, again = np.empty(len(out)), bool(centre.any())
-        plain = run(
-            given, out, norms, blank, low, high, centre, half, again, target, tiny, constant
-        )
-        return norms if plain else None
+        norms, again = np.empty(len(blank)), bool(centre.any())
+        public = low, high, centre, half, again, target, tiny, constant
+        return norms if run(given, out, norms, blank, *public, more) else None
 
 
 def loop_for(n_rows: int, n_features: int) -> Loop | None:
@@ -90,7 +95,8 @@ def loop_for(n_rows: int, n_features: int) -> Loop | None:
     True
     """
     values = n_rows * n_features
-    if values < (READY if _loop.cache_info().currsize else LARGE) or not 0 < n_features <= WIDEST:
+    least = READY if _rows_loop.cache_info().currsize else LARGE
+    if values < least or not 0 < n_features <= WIDEST:
         return None
     try:
         return Loop() if _alike(n_features) else None
@@ -99,13 +105,20 @@ def loop_for(n_rows: int, n_features: int) -> Loop | None:
 
 
 @cache
-def _loop() -> Any:
+def _rows_loop() -> Any:
     from numba import njit
 
     # privacy: strict arithmetic, as numpy's.
+    return kept(_bound_rows, _squares=njit(fastmath=False, error_model="numpy")(_squares))
+
+
+@cache
+def _columns_loop(finish: Any) -> Any:
+    from numba import njit
+
     strict = njit(fastmath=False, error_model="numpy")
-    along = kept(_bound_columns, _squares_of_columns=strict(_squares_of_columns))
-    return kept(_bound_rows, _squares=strict(_squares)), along
+    parts = {"_finish": finish or strict(store), "_ranged": strict(_ranged)}
+    return kept(_bound_columns, _taken=strict(_taken), **parts)
 
 
 @cache
@@ -130,6 +143,7 @@ def _bound_rows(
     target: float,
     tiny: float,
     constant: float,
+    more: Any,
 ) -> bool:
     n_rows, p = given.shape
     row = np.empty(p)
@@ -209,94 +223,108 @@ def _bound_columns(
     target: float,
     tiny: float,
     constant: float,
+    more: Any,
 ) -> bool:
     p, n_rows = given.shape
     size = max(64, min(128, 16384 // p))
     # Not a power of two, because such places share few lines of the cache.
     part, even, odd = np.empty((p, size + 8)), np.empty(size), np.empty(size)
-    finite, factor = np.empty(size), np.empty(size)
+    finite, factor, ranged = np.empty(size), np.empty(size), low.shape[0] > 0
     for start in range(0, n_rows, size):
         m = min(size, n_rows - start)
-        for j in range(p):
-            column, other = part[j], given[j, start : start + m]
-            for i in range(m):
-                column[i] = other[i]
+        even[:] = 0.0
+        odd[:] = 0.0
         finite[:] = 0.0
         for j in range(p):
-            column = part[j]
-            if low.shape[0] > 0:
-                least, most, middle, unit = low[j], high[j], centre[j], half[j]
-                for i in range(m):
-                    x: Any = column[i]
-                    # Zero for a number and nan for everything else.
-                    finite[i] += x - x
-                    x = x if x > least else least
-                    x = x if x < most else most
-                    column[i] = x - middle
-                if unit != 1.0:
-                    for i in range(m):
-                        column[i] /= unit
-                if again:
-                    # privacy: as in numpy, because the centre of a narrow range rounds.
-                    for i in range(m):
-                        x = column[i]
-                        x = x if x > -1.0 else -1.0
-                        column[i] = x if x < 1.0 else 1.0
+            # In the order in which _squares adds them up.
+            k = j
+            if j // 8 * 8 + 8 <= p:
+                k = j // 8 * 8 + 6 - j % 8 // 2 * 2 + j % 2
+            squares = odd if k % 2 else even
+            if ranged:
+                ends = low[k], high[k], centre[k], half[k]
+                _ranged(given[k, start : start + m], part[k], squares, finite, ends, again)
             else:
-                for i in range(m):
-                    finite[i] += column[i] - column[i]
-        _squares_of_columns(part, m, even, odd)
-        scaled = False
+                _taken(given[k, start : start + m], part[k], squares, finite)
+        strange = 0
         for i in range(m):
             norm: Any = np.sqrt(even[i] + odd[i])
-            if blank[start + i] or finite[i] != 0.0:
-                # privacy: a row that cannot be read contributes nothing at all.
-                blank[start + i] = True
-                norm = 0.0
-            elif not norm <= _LARGEST:
-                return False
-            factor[i] = 1.0
-            if norm > target:
-                factor[i] = target / norm
-                norm = target
-            if blank[start + i] or norm < tiny:
-                factor[i] = norm = 0.0
-            scaled |= factor[i] != 1.0
             norms[start + i] = norm
-        if scaled:
+            usual = (finite[i] == 0.0) & (tiny <= norm) & (norm <= target)
+            strange += 1 - (usual & (not blank[start + i]))
+        if strange > 0:
+            for i in range(m):
+                norm = norms[start + i]
+                if blank[start + i] or finite[i] != 0.0:
+                    # privacy: a row that cannot be read contributes nothing at all.
+                    blank[start + i] = True
+                    norm = 0.0
+                elif not norm <= _LARGEST:
+                    return False
+                factor[i] = 1.0
+                if norm > target:
+                    factor[i] = target / norm
+                    norm = target
+                if blank[start + i] or norm < tiny:
+                    factor[i] = norm = 0.0
+                norms[start + i] = norm
             for j in range(p):
                 column = part[j]
                 for i in range(m):
                     column[i] = column[i] * factor[i] if factor[i] > 0.0 else 0.0
-        if out.strides[0] < out.strides[1]:
-            for j in range(p):
-                column = part[j]
-                for i in range(m):
-                    out[start + i, j] = column[i]
-        else:
-            for i in range(m):
-                for j in range(p):
-                    out[start + i, j] = part[j, i]
-        if out.shape[1] > p:
-            for i in range(m):
-                out[start + i, p] = 0.0 if blank[start + i] else constant
+        _finish(part, start, m, blank, constant, out, more)
     return True
 
 
-def _squares_of_columns(part: Any, m: int, even: Any, odd: Any) -> None:
-    p, j = part.shape[0], 0
-    even[:] = 0.0
-    odd[:] = 0.0
-    while j + 2 <= p:
-        k = j
-        if j // 8 * 8 + 8 <= p:
-            k = j // 8 * 8 + 6 - j % 8
-        left, right = part[k], part[k + 1]
+_finish: Any = None  # kept() puts a compiled function in its place
+
+
+def store(part: Any, start: int, m: int, blank: Any, constant: float, out: Any, more: Any) -> None:
+    """Write some bounded columns into rows or columns, and a constant beside them."""
+    p = part.shape[0]
+    if out.strides[0] < out.strides[1]:
+        for j in range(p):
+            column = part[j]
+            for i in range(m):
+                out[start + i, j] = column[i]
+    else:
         for i in range(m):
-            even[i] += left[i] * left[i]
-            odd[i] += right[i] * right[i]
-        j += 2
-    if j < p:
-        left = part[j]
+            for j in range(p):
+                out[start + i, j] = part[j, i]
+    if out.shape[1] > p:
         for i in range(m):
-            even[i] += left[i] * left[i]
+            out[start + i, p] = 0.0 if blank[start + i] else constant
+
+
+def _taken(given: Any, column: Any, squares: Any, finite: Any) -> None:
+    for i in range(len(given)):
+        x: Any = np.float64(given[i])
+        # Zero for a number and nan for everything else.
+        finite[i] += x - x
+        column[i] = x
+        squares[i] += x * x
+
+
+def _ranged(given: Any, column: Any, squares: Any, finite: Any, ends: Any, again: bool) -> None:
+    least, most, middle, unit = ends
+    if again or unit != 1.0:
+        for i in range(len(given)):
+            x: Any = np.float64(given[i])
+            finite[i] += x - x
+            x = x if x > least else least
+            x = x if x < most else most
+            x = (x - middle) / unit
+            if again:
+                # privacy: as in numpy, because the centre of a narrow range rounds.
+                x = x if x > -1.0 else -1.0
+                x = x if x < 1.0 else 1.0
+            column[i] = x
+            squares[i] += x * x
+        return
+    for i in range(len(given)):
+        x = np.float64(given[i])
+        finite[i] += x - x
+        x = x if x > least else least
+        x = (x if x < most else most) - middle
+        column[i] = x
+        squares[i] += x * x

@@ -1,4 +1,4 @@
-"""Labels: how each kind of target is clipped and encoded."""
+"""Labels: how each kind of target is clipped and encoded, and weights."""
 
 from __future__ import annotations
 
@@ -152,3 +152,23 @@ class Labels:
         if self.loss.target == "vector" and math.isfinite(self.bound):
             shorten(values, self.bound)
         return values
+
+
+def weights_of(given: Any | None, n_rows: int, most: float) -> tuple[Array, Mask]:
+    """Return weights of rows clipped to ``most``, and which rows have a usable one.
+
+    >>> weights_of([0.5, 3.0, np.nan], 3, 1.0)
+    (array([0.5, 1. , 0. ]), array([ True,  True, False]))
+    """
+    if given is None:
+        # privacy: constants are scaled by the largest weight, which is enforced here too.
+        return np.full(n_rows, min(1.0, most)), np.ones(n_rows, np.bool_)
+    try:
+        weight = np.asarray(given).astype(np.float64).reshape(n_rows)
+    except (TypeError, ValueError):
+        # privacy: the original message would quote the weight that failed.
+        raise InvalidData("weight must hold one real number per row.") from None
+    # privacy: a row of no weight is blank, so that nothing of it is left to be counted.
+    ok = np.isfinite(weight) & (weight > 0.0)
+    # privacy: constants are scaled by the largest weight, which is enforced here.
+    return np.clip(np.where(ok, weight, 0.0), 0.0, most), ok

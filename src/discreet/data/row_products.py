@@ -108,3 +108,16 @@ def gram_outputs(X: Any, curvature: Array) -> Array:
             out[:, k, :, j] = cell
             out[:, j, :, k] = cell.T
     return out.reshape(p * outputs, p * outputs)
+
+
+def beside(X: Any, constant: Array) -> Any:
+    """Return sparse rows with one more entry each.
+
+    >>> beside(sp.csr_array(np.eye(2)), np.array([3.0, 4.0])).toarray()
+    array([[1., 0., 3.],
+           [0., 1., 4.]])
+    """
+    n, p = X.shape
+    ends = X.indptr[1:]
+    data, indices = np.insert(X.data, ends, constant), np.insert(X.indices, ends, p)
+    return sp.csr_array((data, indices, X.indptr + np.arange(n + 1)), shape=(n, p + 1))

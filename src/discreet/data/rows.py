@@ -28,6 +28,7 @@ from discreet.data.blocks import (
     summed,
 )
 from discreet.data.certified import certified_sums, loop_pays
+from discreet.data.compiled_gram import MOST_ROWS, WIDEST, gram_of, margins_of
 from discreet.data.norms import norms_of, products
 from discreet.data.rounding_errors import margin_error, slope_error, sum_error
 from discreet.data.row_products import combine, gram, gram_outputs, one_by_one, times, upper_norms
@@ -253,12 +254,16 @@ class Rows:
             total.add(part)
         return values, total
 
-    def hessian(self, loss: Loss, w: Array, *, shifting: bool = False) -> Array:
+    def hessian(
+        self, loss: Loss, w: Array, *, shifting: bool = False, compiled: bool = False
+    ) -> Array:
         """Return the second derivative of the sum in ``w.ravel()``, a square matrix.
 
-        With ``shifting`` the part of a row is the same wherever the row stands.
+        With ``shifting`` the part of a row is the same wherever the row stands. With ``compiled``
+        dense rows of few columns go through a loop, for a loss that
+        :func:`~discreet.data.certified.loop_pays` is true of.
         """
-        return self._second("hessian", loss, w, shifting)
+        return self._second("hessian", loss, w, shifting, compiled)
 
     def squared_gradients(self, loss: Loss, w: Array, *, shifting: bool = False) -> Array:
         """Return the sum of ``g g'`` over rows, ``g`` a row's gradient by a loss of one output.
@@ -272,16 +277,20 @@ class Rows:
         """
         return self._second("squared_gradients", loss, w, shifting)
 
-    def _second(self, kind: str, loss: Loss, w: Array, shifting: bool) -> Array:
+    def _second(self, kind: str, *asked: Any) -> Array:
+        w = asked[1]
         total = np.zeros((w.size, w.size))
-        for part in self.parts(kind, loss, w, shifting):
+        for part in self.parts(kind, *asked):
             total += part
         return total
 
-    def _hessian_of(self, shard: slice, loss: Loss, w: Array, shifting: bool) -> Array:
-        return self._second_of(
-            lambda z, s: times(self.weight[s], loss.curvature(z, self.y[s])), shard, w, shifting
-        )
+    def _hessian_of(
+        self, shard: slice, loss: Loss, w: Array, shifting: bool, compiled: bool
+    ) -> Array:
+        def of(z: Array, s: slice) -> Array:
+            return times(self.weight[s], loss.curvature(z, self.y[s]))
+
+        return self._second_of(of, shard, w, shifting, compiled)
 
     def _squared_gradients_of(self, shard: slice, loss: Loss, w: Array, shifting: bool) -> Array:
         return self._second_of(
@@ -289,18 +298,30 @@ class Rows:
         )
 
     def _second_of(
-        self, of: Callable[[Array, slice], Array], shard: slice, w: Array, shifting: bool
+        self,
+        of: Callable[[Array, slice], Array],
+        shard: slice,
+        w: Array,
+        shifting: bool,
+        compiled: bool = False,
     ) -> Array:
         """Return the sum of ``x x'`` times what ``of`` makes of predictions."""
+        quick = compiled and not self.sparse and self.dimension <= WIDEST
+        # privacy: no longer than the noise on a Hessian takes blocks to be.
+        size = MOST_ROWS if quick else self._block
 
         def one(s: slice) -> Array:
+            if quick:
+                self.resident.touched((s.stop - s.start) * (self.dimension + 3) * 8)
+                X = self.X[s]
+                return gram_of(X, of(margins_of(X, w), s))
             X = self._slice(s)
             # privacy: products of matrices may sum a row in an order that depends on its position.
             z = one_by_one(X, w) if shifting and not self.sparse else X @ w
             return gram(X, of(z, s)) if w.ndim == 1 else gram_outputs(X, of(z, s))
 
         total = np.zeros((w.size, w.size))
-        for part in in_order(one, cut(shard, self._block)):
+        for part in in_order(one, cut(shard, size)):
             total += part
         return total
 

@@ -113,6 +113,7 @@ def rounding(problem: Problem, *, n_rows: int, shifting: bool = False) -> float:
 
 def _rounding(part: float, p: int, n_rows: int, shifting: bool) -> float:
     """Return what rounding adds, for parts of at most that norm."""
+    # Blocks of compiled sums are as long as sparse ones.
     sizes = block_rows(p), block_rows(p, sparse=True)
     inside = gamma(max(sizes) + 8) * (n_rows if shifting else min(max(sizes), n_rows))
     return 2.1 * part * (inside + gamma(n_rows / min(sizes) + 1) * n_rows)

@@ -578,6 +578,36 @@ def test_compiled_sums_are_those_of_numpy(
             assert _whole(moments.partial(task, source)) == _whole(plain)
 
 
+@pytest.mark.parametrize("p", [1, 2, 7])
+@pytest.mark.parametrize("intercept", [0.0, 1.0])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_columns_of_tables_are_summed_as_stored_rows_are(
+    p: int, intercept: float, kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    bounds = Bounds(features=[(-1.0, 2.0)] * p, row_norm=0.9, label=(0.0, 1.0))
+    task = Problem(loss=Squared(), bounds=bounds, n_features=p, n_rows=700, intercept=intercept)
+    rng = np.random.default_rng(p)
+    X, y = np.asfortranarray(rng.uniform(-2, 3, (700, p)).astype(kind)), rng.uniform(-1, 2, 700)
+    # Rows that cannot be read, in a tile of good ones and beside a label that counts.
+    X[3, 0], X[300, p - 1], y[5], y[131] = np.nan, np.inf, np.nan, -np.inf
+    moments = SecondMoments.of(task)
+    plain = moments.partial(task, ArraySource(X, y))
+    monkeypatch.setattr(second_moments, "loop_for", lambda *_: Loop())
+    stored = []
+    monkeypatch.setattr(bounding.Bounding, "apply", lambda *_, **__: stored.append(1))
+    found = moments.partial(task, ArraySource(X, y))
+    assert (found == plain).all()
+    assert not stored
+    other = X.copy(order="F")
+    other[3], other[300], other[5] = 7.0, -1.0, 0.5
+    other[3, 0] = other[300, 0] = np.nan
+    # privacy: nothing of a row that is blank is in any sum.
+    assert (moments.partial(task, ArraySource(other, y)) == plain).all()
+    with pytest.raises(InvalidData, match="another width"):
+        task.bounding.each_column(RawBlock(np.ones((4, p + 1)), y[:4], None), None, None, None)
+
+
 def test_rows_are_scaled_alike_however_they_are_stored() -> None:
     # Whether they are is decided by the number of rows, which may be secret.
     task = problem(n_features=40, n_rows=500, neighbours="add-remove")

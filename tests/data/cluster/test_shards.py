@@ -93,7 +93,8 @@ def test_a_shard_answers_from_its_own_rows_alone() -> None:
     rows = Rows(X, Y, shard=1000)
     alone = [Rows(X[a : a + 1000], Y[a : a + 1000]) for a in range(0, 3000, 1000)]
     certified = ("certified", (0.25, 1e-15, False)), ("certified", (0.25, 1e-15, True))
-    for kind, more in (("objective", ()), ("hessian", (True,)), *certified):
+    second = ("hessian", (True, False)), ("hessian", (True, True))
+    for kind, more in (("objective", ()), *second, *certified):
         there = list(rows.parts(kind, Logistic(), W, *more))
         here = [next(one.parts(kind, Logistic(), W, *more)) for one in alone]
         assert pickle.dumps(there) == pickle.dumps(here)

@@ -149,14 +149,14 @@ class Correction:
     def fitted(self, rows: Rows, weights: Array, random: Randomness) -> Array:
         """Return better weights than these, which are released already."""
         loss, shifting = self.problem.loss, self._shifting
-        with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
-            exact = rows.hessian(loss, weights, shifting=shifting)
-        # privacy: the only exits of data here, this one and the sums below.
-        values, vectors = np.linalg.eigh(self.hessian.add(exact, random))
-        matrix = (vectors * np.maximum(values, self.floor)) @ vectors.T
         # privacy: which code it is rounds differently, so it goes by the public number of rows.
         assert self.problem.n_rows is not None
         compiled = loop_pays(loss, self.problem.n_rows * self.problem.dimension)
+        with np.errstate(all="ignore"):  # privacy: a warning of numpy would tell of the rows.
+            exact = rows.hessian(loss, weights, shifting=shifting, compiled=compiled)
+        # privacy: the only exits of data here, this one and the sums below.
+        values, vectors = np.linalg.eigh(self.hessian.add(exact, random))
+        matrix = (vectors * np.maximum(values, self.floor)) @ vectors.T
         with sums_of(rows, loss, shifting=shifting, work=math.inf if compiled else 0.0) as sums:
             for noise in self.gradients:
                 total = sums.full(weights, self.problem.terms.lipschitz)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.perturbation.compiled_moments import whole_sums
+from discreet.algorithms.perturbation.compiled_moments import mirrored, straight, whole_sums
 from discreet.bounds import Array, Integers, rows_apart, unit_roundoff
 from discreet.checks import positive
 from discreet.data import ArraySource, RawBlock, Rows, Source
@@ -242,6 +242,11 @@ class SecondMoments:
 
         def one(job: tuple[int, RawBlock]) -> tuple[Integers, int]:
             start, raw = job
+            plain = problem.grouping is None and self.row_l1 is None
+            if quick and plain and len(raw.X) <= _COMPILED:
+                direct = self._straight(problem, raw)
+                if direct is not None:
+                    return _digits(direct), len(raw.X)
             rows = problem.bounding.apply(ArraySource(raw.X, raw.y, raw.weight), columns=True)
             if problem.grouping is not None:
                 here = slice(start, start + rows.n_rows)
@@ -252,8 +257,7 @@ class SecondMoments:
             size = min(_BLOCK, block_rows(self.dimension))
             for s in slices(rows.n_rows, _COMPILED if quick else size):
                 part = self._compiled(rows, s) if quick else self._block(rows, s)
-                # privacy: high and low digits apart, so that no number of rows overflows
-                found += np.stack([part >> 30, part & (2**30 - 1)])
+                found += _digits(part)
             return found, rows.n_rows
 
         total, seen = np.zeros((2, d, d), dtype=np.int64), 0
@@ -293,17 +297,30 @@ class SecondMoments:
         X = rows.take(part).X.toarray() if rows.sparse else rows.X[part]
         # A clipped loss keeps the clip beside its label.
         y = rows.y[part, 0] if self.outputs == 1 and rows.y.ndim == 2 else rows.y[part]
-        weight = rows.weight[part]
-        # privacy: the factor covers the rounding of the root and of the products
-        plain = (weight == 0.0) | (weight == 1.0)
-        root = weight if plain.all() else np.sqrt(weight) * np.where(plain, 1.0, _ROOM)
-        factor = root / self.row_scale * 2.0**self.bits
+        root = _root(rows.weight[part])
+        factor, label = self._factors(root)
         if self.row_l1 is not None:
             # privacy: in one order, however rows are stored, so a secret number of rows may decide.
             size = np.abs(np.ascontiguousarray(X)).sum(axis=1) * root
             limit = self.row_l1 * (1 - 4 * (self.dimension + 8) * unit_roundoff())
             factor = factor * np.minimum(1.0, limit / np.maximum(size, limit))
-        return X, y, factor, root / self.label_scale * 2.0**self.bits
+        return X, y, factor, label
+
+    def _factors(self, root: Array) -> tuple[Array, Array]:
+        """Return what makes rows and labels multiples of the units, given roots of weights."""
+        return root / self.row_scale * 2.0**self.bits, root / self.label_scale * 2.0**self.bits
+
+    def _straight(self, problem: Problem, raw: RawBlock) -> Integers | None:
+        """Return the sums over columns of a table, which are bounded but not stored."""
+        d = self.dimension + self.outputs
+        # Compiled code takes columns two by two.
+        total = np.zeros((d + d % 2, d + d % 2), dtype=np.int64)
+
+        def more(y: Array, weight: Array) -> tuple[Any, ...]:
+            return y.reshape(len(y), -1).T, *self._factors(_root(weight)), self.nearest
+
+        found = problem.bounding.each_column(raw, straight(), total, more)
+        return mirrored(total, d) if found else None
 
     def _compiled(self, rows: Rows, part: slice) -> Any:
         X, y, factor, label = self._scaled(rows, part)
@@ -319,6 +336,19 @@ class SecondMoments:
         (np.rint if self.nearest else np.trunc)(both, out=both)
         # privacy: integers below 2^20 and at most 4096 terms: every partial sum is exact
         return (both.T @ both).astype(np.int64)
+
+
+def _root(weight: Array) -> Array:
+    """Return roots of weights, at most."""
+    # privacy: the factor covers the rounding of the root and of the products
+    plain = (weight == 0.0) | (weight == 1.0)
+    return weight if plain.all() else np.sqrt(weight) * np.where(plain, 1.0, _ROOM)
+
+
+def _digits(part: Any) -> Integers:
+    """Return high and low digits of sums."""
+    # privacy: apart, so that no number of rows overflows
+    return np.stack([part >> 30, part & (2**30 - 1)])
 
 
 def _marked(seen: int, mark: int) -> Integers:

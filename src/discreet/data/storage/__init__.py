@@ -11,7 +11,7 @@ from discreet.data.storage.precision import (
     storage_of,
 )
 from discreet.data.storage.reread import LARGE, Reread
-from discreet.data.storage.source import ArraySource, RawBlock, Source
+from discreet.data.storage.source import ArraySource, RawBlock, Source, numbered
 from discreet.data.storage.sparse_format import well_formed
 from discreet.data.storage.spill import (
     NEARBY,
@@ -21,6 +21,7 @@ from discreet.data.storage.spill import (
     limit_given,
     memory,
     memory_limit,
+    put,
 )
 from discreet.data.storage.stacked import Stacked
 from discreet.data.storage.tables import Tables, arrow_library, tables_of, unread
@@ -49,6 +50,8 @@ __all__ = [
     "limit_given",
     "memory",
     "memory_limit",
+    "numbered",
+    "put",
     "storage_of",
     "tables_of",
     "unread",

@@ -136,3 +136,26 @@ class ArraySource:
                 None if self._y is None else self._y[s],
                 None if self._weight is None else self._weight[s],
             )
+
+
+def numbered(source: Source) -> Iterator[tuple[int, RawBlock]]:
+    """Yield every block with the position of its first row.
+
+    >>> [start for start, _ in numbered(ArraySource(np.ones((5000, 100))))]
+    [0, 4096]
+    """
+    start = 0
+    for raw in source.blocks():
+        # privacy: rows beyond or short of what was announced would leave memory that no bound
+        # holds for. Their number may be secret, so it is not told.
+        if start + raw.X.shape[0] > source.n_rows:
+            break
+        # privacy: compiled code would read and write beside a row of another width.
+        if raw.X.shape[1:] != (source.n_features,):
+            raise InvalidData("The source yields rows of another width than it says.")
+        yield start, raw
+        start += raw.X.shape[0]
+    else:
+        if start == source.n_rows:
+            return
+    raise InvalidData("The source does not have as many rows as it says. Count what it yields.")
