@@ -270,8 +270,10 @@ class SmallestBound(Rule):
         if not plans:
             raise refusals[0]
         best = min(plans, key=lambda plan: plan.expected_excess)
+        # A ridge that is asked for is the least; it says nothing of the norm.
+        free = replace(case, asked=replace(case.asked, strength=None)).unhindered
         perturbed = best.algorithm == ObjectivePerturbation.name
-        if perturbed and case.unhindered and case.problem.loss.target == "real":
+        if perturbed and free and case.problem.loss.target == "real":
             clipped = isinstance(case.problem.loss, Clipped)
             norm = reach(case.problem, case.rows_per_noise, capped=clipped)
             return case.planned(_for_norm(norm, case, case.problem))
