@@ -4,7 +4,8 @@
 ``results/few_rows.json``: the mean excess of the logistic loss over that of an unpenalised fit,
 over seeds that differ between problems. The problems played no part in choosing the constants of
 the default with a delta; others with the same laws of rows did (notes/logistic.md). Those of the
-default without one (where and how far slopes are capped) were chosen on them.
+default without one (where and how far slopes are capped, how long weights may be) were chosen
+on them.
 """
 
 from __future__ import annotations

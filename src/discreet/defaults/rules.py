@@ -26,9 +26,9 @@ from discreet.defaults.case import Case
 from discreet.defaults.early_stopping import early_stopped, reach
 from discreet.defaults.rounded_corners import has_corner, rounded_corners
 from discreet.errors import BudgetTooSmall, Incompatible, MissingBound
-from discreet.losses import Clipped, Logistic
+from discreet.losses import Logistic
 from discreet.mechanisms.batches import rows_of_a_step
-from discreet.problem import Plan, norm_guess_of
+from discreet.problem import Plan, Problem, norm_guess_of
 from discreet.tuned.defaults import (
     LEAST_RATE_SOFTMAX,
     PULL,
@@ -274,8 +274,7 @@ class SmallestBound(Rule):
         free = replace(case, asked=replace(case.asked, strength=None)).unhindered
         perturbed = best.algorithm == ObjectivePerturbation.name
         if perturbed and free and case.problem.loss.target == "real":
-            clipped = isinstance(case.problem.loss, Clipped)
-            norm = reach(case.problem, case.rows_per_noise, capped=clipped)
+            norm = reach(case.problem, case.rows_per_noise)
             return case.planned(_for_norm(norm, case, case.problem))
         return best
 
