@@ -45,7 +45,6 @@ from discreet.data.storage import (
     Stacked,
     Storage,
     numbered,
-    put,
     storage_of,
 )
 from discreet.errors import Incompatible, InvalidData, InvalidParameter, MissingBound
@@ -272,17 +271,16 @@ class Bounding:
         def place(job: tuple[int, RawBlock]) -> None:
             start, raw = job
             s = slice(start, start + raw.X.shape[0])
-            here = columns or (s.stop <= len(X) and not room.spilled)
+            here = s.stop <= len(X)
             block = X[s] if here else np.empty((len(raw.X), self.dimension), storage.dtype)
-            labels, heavy, found = self._bound(block, raw, storage, loop, normed=not columns)
-            put(weight, s, heavy)
+            labels, weight[s], found = self._bound(block, raw, storage, loop, normed=not columns)
             if not columns:
-                put(norms, s, found)
-            put(y, s, labels if columns else self.loss.attach(labels, found))
+                norms[s] = found
+            y[s] = labels if columns else self.loss.attach(labels, norms[s])
             if not here:
-                put(X, s, block)
+                X[s] = block[: len(X[s])]
             if lean is not None:
-                lean.learn(s, heavy)
+                lean.learn(s, weight[s])
             resident.touched(len(block) * size)
 
         for _ in in_order(place, numbered(source)):

@@ -45,7 +45,7 @@ from discreet.data.narrow import SLIM, steady
 from discreet.data.norms import TINY
 from discreet.data.rows import Rows
 from discreet.data.single_slopes import single_slopes
-from discreet.data.storage import NARROW, NARROW_RANGE, NEARBY, Resident, Room, in_range, put
+from discreet.data.storage import NARROW, NARROW_RANGE, NEARBY, Resident, Room, in_range
 from discreet.losses import Loss
 
 PATIENCE = 2**32
@@ -215,9 +215,9 @@ class ClippedSums:
         # float32 there is also room for the rounding of a group.
         below, plain = SLIM if self._slim else 1.0 - 8.0 * unit_roundoff(), True
         for s in self._parts():
-            size, weight = norms[s], rows.weight[s]
+            inverse, size, weight = self._inverse[s], norms[s], rows.weight[s]
             # A row of zeros needs no cap, but infinity times zero is not a number.
-            inverse = np.full(len(size), 1.0 / TINY)
+            inverse[:] = 1.0 / TINY
             np.divide(below, size, out=inverse, where=size > 0.0)
             if rows.share is not None:
                 # privacy: a row that counts in part is clipped to that part, so that those of a
@@ -228,7 +228,6 @@ class ClippedSums:
                 np.minimum(inverse, 1.0 / NARROW.tiny, out=inverse)
                 # Always true for bounded rows.
                 self._slim &= bool(size.max(initial=0.0) <= 2.0 * NARROW_RANGE)
-            put(self._inverse, s, inverse)
             # privacy: a row of weight 0 may go without the product only if it is all zeros.
             plain &= bool(((weight == 1.0) | (size == 0.0)).all())
         self._weight = None if plain else rows.weight
@@ -357,12 +356,12 @@ class ClippedSums:
     def _limit(self, clip: float) -> None:
         """Set the largest slope of each row."""
         for s in self._parts():
+            cap = self._cap[s]
             with np.errstate(over="ignore"):
-                cap = self._inverse[s] * clip
+                np.multiply(self._inverse[s], clip, out=cap)
             np.minimum(cap, MOST_CAP, out=cap)
             # privacy: smaller ones may have been rounded up by more than the margin.
             cap[cap < LEAST_CAP] = 0.0
-            put(self._cap, s, cap)
         self._clip = clip
         self._blockwise.limit(self._cap)
         if self._active is not None:

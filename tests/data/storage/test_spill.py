@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 
 import numpy as np
@@ -12,7 +11,7 @@ from discreet import Bounds, memory_limit
 from discreet.data import ArraySource, Bounding
 from discreet.data.clipped_sums import ClippedSums
 from discreet.data.storage import spill
-from discreet.data.storage.spill import Memory, Resident, Room, put, size_of
+from discreet.data.storage.spill import Memory, Resident, Room, size_of
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.losses import Logistic
 
@@ -63,64 +62,6 @@ def test_a_spill_file_has_no_name_and_keeps_what_was_written(tmp_path: object) -
     assert resident.spilled
     resident.touched(10**18)  # lets go of all pages
     assert np.array_equal(array, np.arange(100_000).reshape(1000, 100))
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_what_is_put_into_a_spill_file_is_there(
-    kind: type, tmp_path: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, sizes = os.pwrite, []
-
-    def short(file: int, data: object, place: int) -> int:
-        # The system may write less than it was asked to.
-        sizes.append(real(file, memoryview(data)[:1000], place))  # type: ignore[arg-type]
-        return sizes[-1]
-
-    monkeypatch.setattr(os, "pwrite", short)
-    with memory_limit("20MB", str(tmp_path)):
-        array = Room(10**12).empty((1000, 7), kind)
-    values = np.arange(7000.0).reshape(1000, 7)
-    array[:] = -1.0
-    put(array, slice(300, 1300), values)  # what is beyond the end is left out
-    put(array[:, :3], slice(0, 2), values[:2, :3])  # rows of a part do not follow each other
-    wanted = np.full((1000, 7), -1.0)
-    wanted[300:], wanted[:2, :3] = values[:700], values[:2, :3]
-    assert np.array_equal(array, wanted)
-    assert sum(sizes) == 700 * 7 * array.itemsize
-    assert all(size <= 1000 for size in sizes)
-
-
-def test_a_disk_that_fills_up_later_is_the_same_error(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(file: int, data: object, place: int) -> int:
-        raise OSError(28, f"no space at {place}")
-
-    monkeypatch.setattr(os, "pwrite", full)
-    with memory_limit("20MB", str(tmp_path)):
-        array = Room(10**12).empty(1000)
-    with pytest.raises(DiscreetError, match="no room") as error:
-        put(array, slice(10, 20), np.ones(10))
-    assert not any(c.isdigit() for c in str(error.value))
-    assert error.value.__cause__ is None
-
-
-def test_files_are_closed_with_the_last_array_in_them(tmp_path: object) -> None:
-    def files() -> int:
-        return len(os.listdir("/proc/self/fd"))
-
-    if not os.path.isdir("/proc/self/fd"):
-        pytest.skip("this system does not list open files")
-    gc.collect()
-    before = files()
-    with memory_limit("20MB", str(tmp_path)):
-        array = Room(10**12).empty((1000, 7))
-    part = array[3:]
-    del array
-    assert files() > before
-    del part
-    gc.collect()
-    assert files() == before
 
 
 def test_pages_of_others_are_never_let_go(tmp_path: object) -> None:

@@ -21,7 +21,6 @@ from discreet.data.storage.spill import (
     limit_given,
     memory,
     memory_limit,
-    put,
 )
 from discreet.data.storage.stacked import Stacked
 from discreet.data.storage.tables import Tables, arrow_library, tables_of, unread
@@ -51,7 +50,6 @@ __all__ = [
     "memory",
     "memory_limit",
     "numbered",
-    "put",
     "storage_of",
     "tables_of",
     "unread",

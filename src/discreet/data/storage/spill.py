@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import finalize
 
 import numpy as np
 
@@ -114,18 +113,6 @@ def size_of(limit: int | str) -> int:
 class _Pages(mmap.mmap):
     """Memory of a file of ours, to be told from a user's."""
 
-    file: int
-    start: int
-    """Where it begins."""
-
-    @classmethod
-    def of(cls, file: int, size: int) -> _Pages:
-        """Map a file."""
-        pages = cls(file, size)
-        pages.file, pages.start = os.dup(file), np.frombuffer(pages, np.uint8).ctypes.data
-        finalize(pages, os.close, pages.file)
-        return pages
-
 
 class Room:
     """Memory for the numbers of some rows, all of it in arrays or all of it in files.
@@ -158,44 +145,15 @@ class Room:
                     os.posix_fallocate(file.fileno(), 0, max(size, 1))
                 else:
                     file.truncate(max(size, 1))
-                pages = _Pages.of(file.fileno(), max(size, 1))
+                pages = _Pages(file.fileno(), max(size, 1))
         except OSError:
             # privacy: the original tells the size, and the number of rows may be secret.
-            raise _full() from None
+            raise DiscreetError(
+                "The disk has no room for the rows that do not fit into memory. Name a folder on a "
+                "larger one, or allow more memory: memory_limit(limit, folder), on the command "
+                "line --memory and --spill."
+            ) from None
         return np.frombuffer(pages, dtype, math.prod(dims)).reshape(dims)
-
-
-def put(array: Any, s: slice, values: Any) -> None:
-    """Write values into consecutive places of an array, and leave out those beyond its end.
-
-    What lies in a file is written by the system, which need not empty its pages first.
-
-    >>> array = np.zeros(3)
-    >>> put(array, slice(1, 4), np.ones(3)), array
-    (None, array([0., 1., 1.]))
-    """
-    place = array[s]
-    pages = _pages_of(place)
-    if pages is None or not place.flags.c_contiguous or not hasattr(os, "pwrite"):
-        place[...] = values[: len(place)]
-        return
-    left = np.ascontiguousarray(values[: len(place)], place.dtype).reshape(-1).view(np.uint8).data
-    offset = place.ctypes.data - pages.start
-    try:
-        while left.nbytes:
-            done = os.pwrite(pages.file, left, offset)
-            left, offset = left[done:], offset + done
-    except OSError:
-        # privacy: which place it is would tell of the number of rows.
-        raise _full() from None
-
-
-def _full() -> DiscreetError:
-    return DiscreetError(
-        "The disk has no room for the rows that do not fit into memory. Name a folder on a larger "
-        "one, or allow more memory: memory_limit(limit, folder), on the command line --memory and "
-        "--spill."
-    )
 
 
 class Resident:
