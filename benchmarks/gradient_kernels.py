@@ -34,8 +34,8 @@ from discreet.algorithms.gradient.path import descend
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.blocks import one_blas_thread, slices
-from discreet.data.blockwise import cache_rows
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.blockwise import cache_rows
+from discreet.data.clipped.clipped_sums import ClippedSums
 from discreet.losses import Logistic
 from discreet.noise import System
 from discreet.problem import Problem

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from numba import njit
 
-import discreet.data.clipped_sums as module
+import discreet.data.clipped.clipped_sums as module
 import discreet.data.compiled as compiled
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource, Rows
 from discreet.data.blocks import slices
-from discreet.data.blockwise import BLOCK_ROWS
-from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
+from discreet.data.clipped.blockwise import BLOCK_ROWS
+from discreet.data.clipped.clipped_sums import ClippedSums, shared_rows, sum_rounding
+from discreet.data.clipped.narrow import SLIM
 from discreet.data.compiled import Kernel, kernel_for
-from discreet.data.narrow import SLIM
 from discreet.losses import LOSSES, Huber, Logistic, Loss, Softmax
 from discreet.noise import Seeded
 from discreet.problem import Problem

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.data import GROUP_RULES, ArraySource, Grouping, Rows, capped_source
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.clipped_sums import ClippedSums
 from discreet.data.storage.identifiers import group_codes
 from discreet.errors import InvalidData, InvalidParameter
 from discreet.losses import Squared

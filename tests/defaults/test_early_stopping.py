@@ -13,7 +13,7 @@ from discreet.algorithms import NoisyGradient
 from discreet.algorithms.gradient import NoisyGradientPlan
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.clipped_sums import ClippedSums
 from discreet.defaults import Asked, recommend
 from discreet.errors import Incompatible, InvalidParameter
 from discreet.losses import Logistic

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from discreet.bounds import Array
 from discreet.data import Rows
-from discreet.data.clipped_sums import PATIENCE, ClippedSums
+from discreet.data.clipped.clipped_sums import PATIENCE, ClippedSums
 from discreet.errors import InvalidParameter
 from discreet.losses import Clipped, Logistic, Loss
 from discreet.losses.calibrated_logistic import CalibratedLogistic

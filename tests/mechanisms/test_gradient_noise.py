@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.bounds import Bounds, Neighbours
-from discreet.data.clipped_sums import MOST_ROWS, sum_rounding
+from discreet.data.clipped.clipped_sums import MOST_ROWS, sum_rounding
 from discreet.losses import Logistic
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.problem import Problem

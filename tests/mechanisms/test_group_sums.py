@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from discreet.bounds import Array, Bounds
 from discreet.data import Grouping, Rows
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped.clipped_sums import ClippedSums, sum_rounding
 from discreet.losses import Logistic, Loss, Softmax, Squared
 from discreet.mechanisms.group_sums import GroupSums, rounding_of
 from discreet.problem import Problem

@@ -223,7 +223,7 @@ class Bounding:
         narrow
             Whether rows that come in float32 stay so, at half the memory. For
             algorithms that read rows through
-            :class:`~discreet.data.clipped_sums.ClippedSums` alone; all others
+            :class:`~discreet.data.clipped.clipped_sums.ClippedSums` alone; all others
             get float64.
         reread
             Whether rows of a large dense array need not be copied, but may be bounded

@@ -4,10 +4,10 @@ A kernel reads each row once: a few rows at a time it takes margins, slopes,
 clips them and adds the rows up, while these are in the nearest cache and the next
 ones are on their way to it. Slopes and sums are float64; with weights in float32
 margins are float32, and so are sums of four rows where positions are kept (as in
-:mod:`discreet.data.narrow`). Kernels are compiled once per loss and kept on disk
+:mod:`discreet.data.clipped.narrow`). Kernels are compiled once per loss and kept on disk
 (:mod:`discreet.data.kernel_cache`).
 
-Rounding is bounded as :func:`discreet.data.clipped_sums.sum_rounding` says: a
+Rounding is bounded as :func:`discreet.data.clipped.clipped_sums.sum_rounding` says: a
 block of rows is summed row by row, four at a time. Slopes are computed
 in the order the loss writes them, so equal margins give equal slopes. Only a
 margin is summed in the order the compiler likes best, and that order does not

@@ -29,7 +29,7 @@ from discreet.accounting import (
 from discreet.bounds import Neighbours, rows_apart
 from discreet.checks import between, integer, one_of
 from discreet.data import Rows
-from discreet.data.blockwise import Index
+from discreet.data.clipped import Index
 from discreet.errors import Incompatible
 from discreet.noise import Randomness, integers, permutation
 

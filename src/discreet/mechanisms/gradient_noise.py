@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.accounting import Budget
 from discreet.bounds import Array, rows_apart
-from discreet.data.clipped_sums import MOST_ROWS
+from discreet.data.clipped import MOST_ROWS
 from discreet.mechanisms.group_sums import rounding_of
 from discreet.mechanisms.release_noise import release_noise
 from discreet.noise import Gaussian, Grid, Noise, Randomness, release

@@ -1,6 +1,6 @@
 """Gradient sums in which the part of every group, such as a person, is clipped as a whole.
 
-The gradient of each row is clipped as in :mod:`discreet.data.clipped_sums`. The sum of
+The gradient of each row is clipped as in :mod:`discreet.data.clipped.clipped_sums`. The sum of
 them over one group is then scaled down to a norm of so many clips as the group has rows
 that may count. Rows are gathered by group, a block at a time, so that nothing as large as
 the data is allocated. The proof is in ``docs/proofs/lemmas/groups.md``.
@@ -16,10 +16,8 @@ import scipy.sparse as sp
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
 from discreet.data import Rows, gamma
-from discreet.data.active_rows import Reach
 from discreet.data.blocks import Total, slices
-from discreet.data.blockwise import LEAST_CAP, Index, cache_rows
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped import LEAST_CAP, ClippedSums, Index, Reach, cache_rows, sum_rounding
 from discreet.data.cluster import sums_of
 from discreet.data.norms import TINY, norms_of, outwards
 from discreet.losses import Loss

@@ -22,7 +22,7 @@ from discreet.algorithms.gradient.mirror_descent import Entropy, MirrorDescent, 
 from discreet.algorithms.gradient.noisy_newton import NoisyNewton, solve_sensitivity
 from discreet.bounds import Bounds
 from discreet.data import ArraySource
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.clipped_sums import ClippedSums
 from discreet.defaults import Asked, recommend
 from discreet.errors import BudgetTooSmall, Incompatible, InvalidParameter
 from discreet.losses import Absolute, Hinge, Logistic, Softmax

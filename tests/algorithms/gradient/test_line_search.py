@@ -183,7 +183,7 @@ def test_one_row_moves_a_look_by_no_more_than_accounted(
     assert (0.2 if half else 0.4) * allowed < farthest() <= allowed
     # Without the two caps a row would do more.
     monkeypatch.setattr(CalibratedLogistic, "attach", lambda self, y, norms: y)
-    monkeypatch.setattr("discreet.data.blockwise.cut_slopes", lambda slope, high: slope)
+    monkeypatch.setattr("discreet.data.clipped.blockwise.cut_slopes", lambda slope, high: slope)
     assert farthest() > (1.1 if half else 1.5) * allowed
 
 

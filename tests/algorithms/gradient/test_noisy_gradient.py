@@ -22,7 +22,7 @@ from discreet.algorithms.gradient.settings import RULES
 from discreet.algorithms.perturbation.objective_perturbation import ObjectivePerturbationPlan
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Rows
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.clipped_sums import ClippedSums
 from discreet.defaults import recommend
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.losses import Absolute, Hinge, HuberisedHinge, Logistic, Loss, Softmax, Squared

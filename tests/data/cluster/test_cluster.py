@@ -24,9 +24,10 @@ from discreet import (
     memory_limit,
 )
 from discreet.algorithms import NoisyGradient
-from discreet.data import blocks, clipped_sums, single_slopes
+from discreet.data import blocks
 from discreet.data.blocks import Total
-from discreet.data.clipped_sums import BROAD, EAGER, ClippedSums
+from discreet.data.clipped import clipped_sums, single_slopes
+from discreet.data.clipped.clipped_sums import BROAD, EAGER, ClippedSums
 from discreet.data.cluster import workers
 from discreet.data.cluster.crew import Crew, _homes
 from discreet.data.cluster.spread import Spread, SpreadSums

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.bounds import Array
 from discreet.data import Rows, blocks
-from discreet.data.clipped_sums import ClippedSums, parted, sum_rounding
+from discreet.data.clipped.clipped_sums import ClippedSums, parted, sum_rounding
 from discreet.losses import Logistic, Squared
 
 rng = np.random.default_rng(3)

@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Bounds, memory_limit
 from discreet.data import ArraySource, Bounding
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.clipped_sums import ClippedSums
 from discreet.data.storage import spill
 from discreet.data.storage.spill import Memory, Resident, Room, size_of
 from discreet.errors import DiscreetError, InvalidParameter

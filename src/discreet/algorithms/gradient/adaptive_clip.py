@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.checks import positive
-from discreet.data.clipped_sums import MOST_ROWS
+from discreet.data.clipped import MOST_ROWS
 from discreet.errors import Incompatible
 from discreet.noise import Gaussian, Grid, Randomness, release
 from discreet.tuned.algorithms import CLIP_RATE

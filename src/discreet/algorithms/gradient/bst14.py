@@ -21,7 +21,7 @@ import numpy as np
 from discreet.accounting import Budget, Event, FixedSizeGaussian, Guarantee, epsilon_at
 from discreet.bounds import Array
 from discreet.data import Source
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped import ClippedSums
 from discreet.errors import BudgetTooSmall, Incompatible
 from discreet.mechanisms.gradient_noise import GradientNoise
 from discreet.noise import Randomness, integers

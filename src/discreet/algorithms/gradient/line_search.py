@@ -25,8 +25,7 @@ from discreet.algorithms.gradient.line_search_estimates import Calibrated, Conse
 from discreet.bounds import Array, Bounds
 from discreet.checks import integer
 from discreet.data import Rows
-from discreet.data.blockwise import Index
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped import ClippedSums, Index
 from discreet.errors import Incompatible
 from discreet.losses import Loss
 from discreet.mechanisms.batches import Sampler

@@ -37,8 +37,7 @@ from discreet.algorithms.gradient.together import run_together
 from discreet.bounds import Array
 from discreet.checks import one_of
 from discreet.data import Rows, Source
-from discreet.data.clipped_sums import work_of
-from discreet.data.single_slopes import LOST
+from discreet.data.clipped import LOST, work_of
 from discreet.data.storage import in_range
 from discreet.errors import Incompatible, InvalidParameter, MissingBound
 from discreet.mechanisms.batches import SAMPLERS, FullBatch, rows_of_a_step, sampler_for

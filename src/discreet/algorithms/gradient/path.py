@@ -12,8 +12,7 @@ import numpy as np
 from discreet.algorithms.gradient.averages import Average
 from discreet.bounds import Array
 from discreet.data import Rows
-from discreet.data.blockwise import Index
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped import ClippedSums, Index
 from discreet.noise import Randomness
 from discreet.sets import L2Ball
 

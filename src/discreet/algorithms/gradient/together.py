@@ -2,7 +2,7 @@
 
 Each descent takes the steps it would take by itself, with noise of its own. In every step the
 sums that all of them ask for are found together, by products of matrices
-(:class:`~discreet.data.side_by_side.SideBySide`). What is released has the law of one run after
+(:class:`~discreet.data.clipped.SideBySide`). What is released has the law of one run after
 the other, and costs what their composition costs.
 """
 
@@ -16,9 +16,8 @@ import numpy as np
 from discreet.algorithms.gradient.path import steps_of
 from discreet.bounds import Array
 from discreet.data import Rows, Source
-from discreet.data.active_rows import few_are_active
 from discreet.data.blocks import slices
-from discreet.data.side_by_side import MOST_COLUMNS, SideBySide, labels_of
+from discreet.data.clipped import MOST_COLUMNS, SideBySide, few_are_active, labels_of
 from discreet.mechanisms.batches import FullBatch
 from discreet.noise import Randomness
 

@@ -3,8 +3,8 @@
 Algorithms ask them for the sums that they ask rows in memory for. Sums over shards are
 computed by the same code on the same rows wherever the shards are, and added here, in order.
 So a release is the same to the last bit, unless rows in memory are summed in a quicker way: few
-rows anew (:mod:`discreet.data.active_rows`), or with slopes in float32
-(:mod:`discreet.data.single_slopes`).
+rows anew (:mod:`discreet.data.clipped.active_rows`), or with slopes in float32
+(:mod:`discreet.data.clipped.single_slopes`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.bounds import Array
-from discreet.data.active_rows import Reach
 from discreet.data.blocks import Total, block_rows, shard_rows
-from discreet.data.blockwise import Index
-from discreet.data.clipped_sums import PATIENCE, ClippedSums, parted, patience_of
+from discreet.data.clipped import PATIENCE, ClippedSums, Index, Reach, parted, patience_of
 from discreet.data.cluster.crew import Cluster, Crew
 from discreet.data.rows import Rows
 from discreet.errors import Incompatible
@@ -126,7 +124,7 @@ class SpreadSums(ClippedSums):
     Parameters
     ----------
     rows, loss, shifting, work
-        As for :class:`~discreet.data.clipped_sums.ClippedSums`.
+        As for :class:`~discreet.data.clipped.clipped_sums.ClippedSums`.
     """
 
     _near = False

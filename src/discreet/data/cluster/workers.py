@@ -20,7 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from discreet.data.blocks import at_most, block_rows
-from discreet.data.clipped_sums import PATIENCE, ClippedSums
+from discreet.data.clipped import PATIENCE, ClippedSums
 from discreet.data.rows import Rows
 from discreet.data.storage import Memory, RawBlock, memory_limit
 from discreet.errors import DiscreetError, InvalidData

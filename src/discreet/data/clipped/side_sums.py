@@ -4,7 +4,7 @@ A hinge, pinball or absolute loss has one slope below its corner and one above. 
 rows changes by those whose prediction has passed their corner, which are few where weights move
 little. Sums run over few rows at a time, added with compensation, and all rows are summed anew
 before half of them have turned, so that the error of a sum that many steps made stays within
-:func:`discreet.data.clipped_sums.sum_rounding`. The proof is in
+:func:`discreet.data.clipped.clipped_sums.sum_rounding`. The proof is in
 ``docs/proofs/lemmas/rounding-of-sums.md``.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.data.blocks import Total, slices, summed
-from discreet.data.blockwise import BLOCK_ROWS, Index, cut_slopes
+from discreet.data.clipped.blockwise import BLOCK_ROWS, Index, cut_slopes
 from discreet.data.rows import Rows
 from discreet.losses import Loss
 

@@ -12,7 +12,7 @@ rows, are looked at. Noisy descents move little from step to step, so few are, f
 
 How a row is looked at changes no real sum, only its rounding: sums run over few rows
 at a time, added with compensation, so that the whole error stays within
-:func:`discreet.data.clipped_sums.sum_rounding`, wherever a row stands. Where it may not, from
+:func:`discreet.data.clipped.sum_rounding`, wherever a row stands. Where it may not, from
 public values, rows are summed in the usual way. The proof is in
 ``docs/proofs/lemmas/rounding-of-sums.md``.
 """
@@ -26,11 +26,11 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.data.blocks import Total, gamma, slices, summed
-from discreet.data.blockwise import BLOCK_ROWS, Index, cut_slopes
-from discreet.data.narrow import Narrow, columns
+from discreet.data.clipped.blockwise import BLOCK_ROWS, Index, cut_slopes
+from discreet.data.clipped.narrow import Narrow, columns
+from discreet.data.clipped.side_sums import FEWEST, SideSums, corners
 from discreet.data.norms import TINY, products
 from discreet.data.rows import Rows
-from discreet.data.side_sums import FEWEST, SideSums, corners
 from discreet.data.storage import NARROW_RANGE, NARROW_ROUNDOFF
 from discreet.losses import Loss
 

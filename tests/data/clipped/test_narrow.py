@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import discreet.data.blockwise as module
+import discreet.data.clipped.blockwise as module
+import discreet.data.clipped.narrow as narrow
 import discreet.data.compiled as compiled
-import discreet.data.narrow as narrow
 from discreet.accounting import Budget
 from discreet.algorithms import (
     MirrorDescent,
@@ -23,7 +23,7 @@ from discreet.algorithms import (
 )
 from discreet.bounds import Array, Bounds
 from discreet.data import ArraySource, Bounding, Rows
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped.clipped_sums import ClippedSums, sum_rounding
 from discreet.data.storage.precision import NARROW, WIDE, storage_of
 from discreet.losses import Logistic
 from discreet.noise import Seeded

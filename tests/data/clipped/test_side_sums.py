@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.data import Rows
-from discreet.data import side_sums as module
 from discreet.data.blocks import gamma
-from discreet.data.blockwise import BLOCK_ROWS
-from discreet.data.side_sums import ANEW, FEWEST, SideSums, at_once, corners
+from discreet.data.clipped import side_sums as module
+from discreet.data.clipped.blockwise import BLOCK_ROWS
+from discreet.data.clipped.side_sums import ANEW, FEWEST, SideSums, at_once, corners
 from discreet.losses import Absolute, Clipped, Hinge, Logistic, Quantile, Squared
 
 

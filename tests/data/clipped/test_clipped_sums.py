@@ -13,11 +13,12 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.bounds import Bounds, unit_roundoff
-from discreet.data import ArraySource, Bounding, Rows, blockwise
+from discreet.data import ArraySource, Bounding, Rows
 from discreet.data.blocks import gamma, slices
-from discreet.data.blockwise import BLOCK_ROWS, cache_rows
-from discreet.data.clipped_sums import ClippedSums, shared_rows, sum_rounding
-from discreet.data.narrow import SLIM
+from discreet.data.clipped import blockwise
+from discreet.data.clipped.blockwise import BLOCK_ROWS, cache_rows
+from discreet.data.clipped.clipped_sums import ClippedSums, shared_rows, sum_rounding
+from discreet.data.clipped.narrow import SLIM
 from discreet.data.row_products import combine
 from discreet.errors import InvalidParameter
 from discreet.losses import (
@@ -270,7 +271,7 @@ def test_threads_do_not_gather_rows_into_one_place(
 ) -> None:
     """Every thread waits, once it has gathered rows, until the other has gathered some."""
     monkeypatch.setattr("discreet.data.blocks.os.sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr("discreet.data.clipped_sums.SMALL", 0)
+    monkeypatch.setattr("discreet.data.clipped.clipped_sums.SMALL", 0)
     rng = np.random.default_rng(8)
     X, index = rng.normal(size=(4000, 3)).astype(dtype), rng.permutation(4000)
     rows, w = Rows(X, np.ones(4000)), rng.normal(size=3)
@@ -282,7 +283,7 @@ def test_threads_do_not_gather_rows_into_one_place(
         return dot(X, w)
 
     with ClippedSums(rows, Logistic()) as sums:
-        monkeypatch.setattr("discreet.data.blockwise.np.dot", slowly)
+        monkeypatch.setattr("discreet.data.clipped.blockwise.np.dot", slowly)
         assert (sums.batch(index, w, 0.5) == plain).all()
 
 

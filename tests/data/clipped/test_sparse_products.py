@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.data import Rows, sparse_products
+from discreet.data import Rows
 from discreet.data.blocks import slices
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped import sparse_products
+from discreet.data.clipped.clipped_sums import ClippedSums, sum_rounding
 from discreet.losses import Logistic, Loss, Softmax
 
 

@@ -3,7 +3,7 @@
 The gradient of one row is ``x`` times the slope of the loss, so a clipped sum
 is two matrix products: margins, then slopes cut to ``clip / ||x||``, then their
 combination of the rows. Rows are read once per sum, a few at a time that stay
-in cache between the two products (:mod:`discreet.data.blockwise`); nothing as
+in cache between the two products (:mod:`discreet.data.clipped.blockwise`); nothing as
 large as the data is allocated.
 
 Rounding. What a row adds is the real vector ``c x`` with the computed ``c``,
@@ -16,7 +16,7 @@ functions of numpy and scipy to give equal results for equal arguments.
 
 Rows in float32 are read in half the time. Their margins may be computed in
 float32, because ``c`` is clipped after it. Sums are float64, but for groups of
-a few rows where positions are kept (:mod:`discreet.data.narrow`). The clip is
+a few rows where positions are kept (:mod:`discreet.data.clipped.narrow`). The clip is
 then a little smaller, so that the same bound holds.
 
 With numba installed, sums over enough rows are taken by the kernels of
@@ -37,14 +37,14 @@ import numpy as np
 
 from discreet.bounds import Array, unit_roundoff
 from discreet.checks import positive
-from discreet.data.active_rows import ActiveRows, Reach, active_rows
 from discreet.data.blocks import Total, cores, cut, gamma, one_blas_thread, slices, summed
-from discreet.data.blockwise import BLOCK_ROWS, LEAST_CAP, Blockwise, Index
+from discreet.data.clipped.active_rows import ActiveRows, Reach, active_rows
+from discreet.data.clipped.blockwise import BLOCK_ROWS, LEAST_CAP, Blockwise, Index
+from discreet.data.clipped.narrow import SLIM, steady
+from discreet.data.clipped.single_slopes import single_slopes
 from discreet.data.compiled import Kernel, kernel_for
-from discreet.data.narrow import SLIM, steady
 from discreet.data.norms import TINY
 from discreet.data.rows import Rows
-from discreet.data.single_slopes import single_slopes
 from discreet.data.storage import NARROW, NARROW_RANGE, NEARBY, Resident, Room, in_range
 from discreet.losses import Loss
 
@@ -177,9 +177,10 @@ class ClippedSums:
         unless ``shifting``, when their number is secret and numpy does it all.
     reach
         Public bounds on a row, with which sums at weights that move little may
-        compute few rows anew (:mod:`discreet.data.active_rows`).
+        compute few rows anew (:mod:`discreet.data.clipped.active_rows`).
     coarse
-        Whether noise hides what slopes lose in float32 (:mod:`discreet.data.single_slopes`).
+        Whether noise hides what slopes lose in float32
+        (:mod:`discreet.data.clipped.single_slopes`).
 
     Examples
     --------

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 
 from discreet.bounds import Bounds
 from discreet.data import ArraySource, Bounding, Rows
-from discreet.data import side_by_side as module
 from discreet.data.blocks import gamma
-from discreet.data.blockwise import BLOCK_ROWS
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
-from discreet.data.narrow import SLIM
-from discreet.data.side_by_side import SideBySide, labels_of
+from discreet.data.clipped import side_by_side as module
+from discreet.data.clipped.blockwise import BLOCK_ROWS
+from discreet.data.clipped.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped.narrow import SLIM
+from discreet.data.clipped.side_by_side import SideBySide, labels_of
 from discreet.losses import CalibratedLogistic, Clipped, Hinge, Logistic, Loss, Squared
 
 LOSSES: list[Loss] = [

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.bounds import Array
-from discreet.data.narrow import combined
+from discreet.data.clipped.narrow import combined
+from discreet.data.clipped.single_slopes import SingleSlopes
+from discreet.data.clipped.sparse_products import sparse_products
 from discreet.data.norms import TINY, outwards
 from discreet.data.row_products import combine, one_by_one
 from discreet.data.rows import Rows
-from discreet.data.single_slopes import SingleSlopes
-from discreet.data.sparse_products import sparse_products
 from discreet.losses import Loss
 
 Index = npt.NDArray[np.int64]

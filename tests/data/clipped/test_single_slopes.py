@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from discreet.accounting import Budget
 from discreet.algorithms import NoisyGradient
 from discreet.bounds import Bounds
-from discreet.data import ArraySource, Rows, single_slopes
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
-from discreet.data.single_slopes import LEAST_VALUES, LOST, MOST_VALUES, SingleSlopes
+from discreet.data import ArraySource, Rows
+from discreet.data.clipped import single_slopes
+from discreet.data.clipped.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped.single_slopes import LEAST_VALUES, LOST, MOST_VALUES, SingleSlopes
 from discreet.losses import CalibratedLogistic, Hinge, Logistic, Loss
 from discreet.noise import Seeded
 from discreet.problem import Problem

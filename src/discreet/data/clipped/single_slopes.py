@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.bounds import Array
 from discreet.data.blocks import one_blas_thread
-from discreet.data.narrow import Narrow, columns
+from discreet.data.clipped.narrow import Narrow, columns
 from discreet.data.rows import Rows
 from discreet.losses import Loss
 

@@ -10,12 +10,12 @@ import pytest
 from discreet import Bounds, Budget
 from discreet.algorithms import NoisyGradient
 from discreet.data import ArraySource, Rows
-from discreet.data import clipped_sums as module
-from discreet.data.active_rows import SMALL, ActiveRows, Reach, active_rows
 from discreet.data.blocks import gamma
-from discreet.data.blockwise import BLOCK_ROWS
-from discreet.data.clipped_sums import ClippedSums, sum_rounding
-from discreet.data.side_sums import ANEW
+from discreet.data.clipped import clipped_sums as module
+from discreet.data.clipped.active_rows import SMALL, ActiveRows, Reach, active_rows
+from discreet.data.clipped.blockwise import BLOCK_ROWS
+from discreet.data.clipped.clipped_sums import ClippedSums, sum_rounding
+from discreet.data.clipped.side_sums import ANEW
 from discreet.losses import Absolute, Clipped, Hinge, Logistic, Loss, Quantile, Squared
 from discreet.noise import Seeded
 from discreet.problem import Problem

@@ -2,12 +2,12 @@
 
 Margins of all columns are one product of matrices, and so are the sums: rows are read once for
 all columns, and far more is done with what is in the near cache. Every column is a sum like any
-other of :class:`~discreet.data.clipped_sums.ClippedSums`: its slopes are cut to the same caps, and
+other of :class:`~discreet.data.clipped.ClippedSums`: its slopes are cut to the same caps, and
 what rounding can do to it is the same, because the bound allows any order of products inside a
 block. It is for rows that keep their positions.
 
 Of losses with corners and many rows margins alone are found at every step: they tell which rows
-turned, which are few, and only these are added up (:mod:`discreet.data.side_sums`).
+turned, which are few, and only these are added up (:mod:`discreet.data.clipped.side_sums`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 from discreet.bounds import Array
 from discreet.checks import positive
 from discreet.data.blocks import cut, in_order, slices
-from discreet.data.blockwise import BLOCK_ROWS, Blockwise, Index, Pick, cut_slopes
-from discreet.data.clipped_sums import ClippedSums
+from discreet.data.clipped.blockwise import BLOCK_ROWS, Blockwise, Index, Pick, cut_slopes
+from discreet.data.clipped.clipped_sums import ClippedSums
+from discreet.data.clipped.side_sums import FEWEST, SideSums, at_once, corners
 from discreet.data.labels import Mask
 from discreet.data.rows import Rows
-from discreet.data.side_sums import FEWEST, SideSums, at_once, corners
 from discreet.data.storage import Source
 from discreet.losses import Loss
 
