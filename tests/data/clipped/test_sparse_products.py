@@ -241,3 +241,14 @@ def test_batches_of_any_order_are_summed() -> None:
             for X in (dense, sp.csr_array(dense))
         ]
         np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+def test_weights_and_slopes_of_another_length_are_refused() -> None:
+    products = sparse_products.sparse_products(sp.csr_array(np.eye(3)))
+    assert products is not None
+    rows = products.read(slice(0, 2))
+    for columns in ((), (2,)):
+        with pytest.raises(ValueError, match="weights"):
+            products.margins(rows, np.ones((2, *columns)))
+        with pytest.raises(ValueError, match="slopes"):
+            products.combined(rows, np.ones((3, *columns)))

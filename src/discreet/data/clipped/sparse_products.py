@@ -85,6 +85,9 @@ class SparseProducts:
         """Return the product of every row with weights, in the order its values are stored."""
         found = np.zeros((len(rows.ends) - 1, *w.shape[1:]))
         shape = len(found), self._shape[1]
+        # The loops check no lengths, and would read beside the arrays.
+        if len(w) != shape[1]:
+            raise ValueError(f"{len(w)} weights are not one for each of {shape[1]} columns.")
         if w.ndim == 1:
             loops.csr_matvec(*shape, *rows, w, found)
         else:
@@ -96,6 +99,8 @@ class SparseProducts:
         """Return the sum of the rows, each times its slope."""
         total = np.zeros((self._shape[1], *slope.shape[1:]))
         shape = self._shape[1], len(slope)
+        if len(slope) != len(rows.ends) - 1:
+            raise ValueError(f"{len(slope)} slopes are not one for each row.")
         if slope.ndim == 1:
             loops.csc_matvec(*shape, *rows, slope, total)
         else:
