@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -30,12 +29,12 @@ import numpy as np
 from bank_sets import Data
 from baselines import SEEDS, baselines, optimum
 from forms import DELTA, intercept, measures, natural
-from logistic import ask
 from methods import METHODS
 from outside_numbers import REGRESSION
 from outside_sets import BINARY, CLASSES
 from outside_table import RESULTS, STATED, table
 from tournament import CORE_ROWS, EPSILONS, ORACLE, default, hindsight, oracle, planned, summary
+from tournament_peers import fits_of
 from tournament_table import line, ratio_of
 
 PROBLEMS = BINARY | REGRESSION | CLASSES
@@ -192,17 +191,9 @@ def peers(arguments: argparse.Namespace) -> None:
             continue
         train, test = load(name)
         first, second = (train.matrix, train.target), (test.matrix, test.target)
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "rows.npz"
-            np.savez(data, X=first[0], y=first[1])
-            versions, answers = ask(method, data, jobs)
+        versions, found = fits_of("diffprivlib", jobs, kind, first, second)
         for epsilon, cell in cells.items():
-            fits: dict[str, list[dict[str, float]]] = {}
-            for answer in answers:
-                if answer["epsilon"] == epsilon and "error" not in answer:
-                    label = f"diffprivlib {json.dumps(answer['setting'])}"
-                    found = measures(kind, first, second, np.asarray(answer["weights"]))
-                    fits.setdefault(label, []).append(found)
+            fits = found.get(epsilon)
             if fits:
                 cell["peers"] = hindsight(fits)
                 cell["peers"]["diffprivlib"]["versions"] = versions

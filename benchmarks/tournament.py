@@ -35,7 +35,7 @@ from discreet import (
     PrivateRidge,
     PrivateSparseLogisticRegression,
 )
-from discreet.defaults import capping, early_stopping
+from discreet.defaults import capping, early_stopping, rules
 from discreet.errors import DiscreetError
 from forms import DELTA, intercept, measures, natural
 from problems import data_directory
@@ -173,7 +173,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Fill the cells that are asked for."""
     warnings.simplefilter("ignore")
     for name, value in (pair.split("=") for pair in arguments.constant):
-        for module in (capping, early_stopping):
+        for module in (capping, early_stopping, rules):
             if hasattr(module, name):
                 setattr(module, name, type(getattr(module, name))(float(value)))
     (RESULTS / "replace-one").mkdir(parents=True, exist_ok=True)

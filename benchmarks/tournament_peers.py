@@ -15,6 +15,7 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,24 @@ from methods import METHODS
 from problems import data_directory
 from tournament import EPSILONS, hindsight, prepared
 from tournament_table import RESULTS, line
+
+
+def fits_of(
+    name: str, jobs: list[dict[str, Any]], kind: str, first: Any, second: Any
+) -> tuple[Any, dict[float, dict[str, list[dict[str, float]]]]]:
+    """Return versions of a library, and measures of its fits by budget and setting."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "rows.npz"
+        np.savez(data, X=first[0], y=first[1])
+        versions, answers = ask(METHODS[name], data, jobs)
+    fits: dict[float, dict[str, list[dict[str, float]]]] = {}
+    for answer in answers:
+        if "error" not in answer:
+            # The name of a family is what stands before the first blank.
+            label = f"{name} {json.dumps(answer['setting'])}"
+            found = measures(kind, first, second, np.asarray(answer["weights"]))
+            fits.setdefault(answer["epsilon"], {}).setdefault(label, []).append(found)
+    return versions, fits
 
 
 def main() -> None:
@@ -53,18 +72,9 @@ def main() -> None:
                 for setting in method.settings + method.bank
                 for seed in range(arguments.seeds)
             ]
-            with tempfile.TemporaryDirectory() as folder:
-                data = Path(folder) / "rows.npz"
-                np.savez(data, X=first[0], y=first[1])
-                versions, answers = ask(method, data, jobs)
+            versions, found = fits_of(name, jobs, kind, first, second)
             for epsilon, path in paths.items():
-                fits: dict[str, list[dict[str, float]]] = {}
-                for answer in answers:
-                    if answer["epsilon"] == epsilon and "error" not in answer:
-                        # The name of a family is what stands before the first blank.
-                        label = f"{name} {json.dumps(answer['setting'])}"
-                        found = measures(kind, first, second, np.asarray(answer["weights"]))
-                        fits.setdefault(label, []).append(found)
+                fits = found.get(epsilon)
                 if fits:
                     held = json.loads(path.read_text())
                     peers = held.setdefault("peers", {})

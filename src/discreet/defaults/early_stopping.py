@@ -137,7 +137,7 @@ def _rate(rows: int, weights: int, steps: int, ratio: float) -> float:
     work = rows * min(weights, WIDE) * steps
     rate = max(WORK / work, LEAST_RATE, ratio**2 / (DRAWN * rows * steps))
     rate = rate if rate < MOST_RATE else 1.0
-    # Very many rows in groups: what they differ by chance adds as much as draws do for each pass.
+    # With rows in plenty only those in groups descend. The largest data is not read forever.
     many = rows >= NEWTON_ROWS and ratio >= REGIONS[-2].below
     return min(rate, PASSES / steps) if many else rate
 

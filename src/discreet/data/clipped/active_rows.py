@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bounds import Array
-from discreet.data.blocks import Total, gamma, slices, summed
+from discreet.data.blocks import Total, gamma, slices
 from discreet.data.clipped.blockwise import BLOCK_ROWS, Index, cut_slopes
 from discreet.data.clipped.narrow import Narrow, columns
-from discreet.data.clipped.side_sums import FEWEST, SideSums, corners
+from discreet.data.clipped.side_sums import FEWEST, SideSums, corners, few_at_a_time
 from discreet.data.norms import TINY, products
 from discreet.data.rows import Rows
 from discreet.data.storage import NARROW_RANGE, NARROW_ROUNDOFF
@@ -296,7 +296,8 @@ class ActiveRows:
             z = products(X, w)
             slope = self._weighted(self._loss.slope(z, self._rows.y[places]), places)
             whole = self._weighted(z - self._joint[places], places)
-            total.add(*self._sum(X, cut_slopes(slope, self._cap[places]) - whole))
+            excess = cut_slopes(slope, self._cap[places]) - whole
+            total.add(*(part[0] for part in few_at_a_time(X, excess[None], self._few)))
         return total.value()
 
     def _turned(self, w: Array, t: Narrow) -> list[Index]:
@@ -338,18 +339,6 @@ class ActiveRows:
 
     def _weighted(self, slope: Array, places: Any = slice(None)) -> Array:
         return slope if self._weight is None else self._weight[places] * slope
-
-    def _sum(self, X: Array, slope: Array) -> tuple[Array, Array | float]:
-        """Return a sum over rows, few at a time, and what rounding took from it."""
-        k, p = self._few, X.shape[1]
-        whole = len(slope) // k * k
-        parts = np.empty((-(-len(slope) // k), 1, p))
-        np.matmul(
-            slope[:whole].reshape(-1, 1, k), X[:whole].reshape(-1, k, p), out=parts[: whole // k]
-        )
-        if whole < len(slope):
-            parts[-1, 0] = np.dot(slope[whole:], X[whole:])
-        return summed(parts[:, 0]) if len(parts) else (np.zeros(p), 0.0)
 
 
 def _size(w: Array) -> float:

@@ -80,7 +80,8 @@ class SideSums:
         for k, places in enumerate(turned):
             if len(places):
                 twice = np.where(self.below[k, places], 2.0, -2.0) * self._half[k, places]
-                change[:, k] = [part[0] for part in self._parts(self._X[places], twice[None])]
+                found = few_at_a_time(self._X[places], twice[None], self.few)
+                change[:, k] = [part[0] for part in found]
         total.add(*change)
         return total
 
@@ -89,22 +90,8 @@ class SideSums:
         total = Total((len(slope), X.shape[1]))
         # So many at a time that what waits to be added up is small.
         for s in slices(len(X), self.few * max(1, WAITING // (len(slope) * X.shape[1]))):
-            total.add(*self._parts(X[s], slope[:, s]))
+            total.add(*few_at_a_time(X[s], slope[:, s], self.few))
         return total
-
-    def _parts(self, X: Array, slope: Array) -> tuple[Array, Array]:
-        """Return sums over rows, few at a time, and what rounding took from them."""
-        k, (columns, n) = self.few, slope.shape
-        whole = n // k * k
-        parts = np.empty((-(-n // k), columns, X.shape[1]))
-        np.matmul(
-            slope[:, :whole].reshape(columns, -1, k).transpose(1, 0, 2),
-            X[:whole].reshape(-1, k, X.shape[1]),
-            out=parts[: whole // k],
-        )
-        if whole < n:
-            parts[-1] = np.dot(slope[:, whole:], X[whole:])
-        return summed(parts)
 
 
 def corners(loss: Loss, y: Array, weight: Array | None) -> tuple[Array, Array, Array] | None:
@@ -132,3 +119,23 @@ def at_once(n_rows: int) -> int:
     # privacy: rows that turned count as much again as all rows do.
     most = BLOCK_ROWS * BLOCK_ROWS // (4 * n_rows) - 8
     return 1 << min(10, max(1, most).bit_length() - 1)
+
+
+def few_at_a_time(X: Array, slope: Array, k: int) -> tuple[Array, Array]:
+    """Return sums over rows, ``k`` at a time, for each line of slopes, and what rounding took.
+
+    >>> few_at_a_time(np.ones((5, 1)), np.arange(10.0).reshape(2, 5), 2)[0]
+    array([[10.],
+           [35.]])
+    """
+    columns, n = slope.shape
+    whole = n // k * k
+    parts = np.empty((-(-n // k), columns, X.shape[1]))
+    np.matmul(
+        slope[:, :whole].reshape(columns, -1, k).transpose(1, 0, 2),
+        X[:whole].reshape(-1, k, X.shape[1]),
+        out=parts[: whole // k],
+    )
+    if whole < n:
+        parts[-1] = np.dot(slope[:, whole:], X[whole:])
+    return summed(parts)
