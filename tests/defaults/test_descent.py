@@ -9,6 +9,7 @@ from discreet import Bounds, PrivateHuberRegressor, PrivateRidge
 from discreet.accounting import Budget
 from discreet.algorithms.gradient.noisy_gradient import NoisyGradientPlan
 from discreet.defaults import Asked, recommend
+from discreet.defaults.learned_clip import LearnedClipPlan
 from discreet.losses import Huber
 from discreet.problem import Problem, rows_against_noise
 from discreet.regularizers import L1
@@ -46,7 +47,10 @@ def test_rows_against_noise_decide() -> None:
 
 @BOTH
 def test_what_is_asked_for_is_not_passed_over(kind: type) -> None:
-    assert isinstance(kind(bounds=BOUNDS).plan(8, 3000), NoisyGradientPlan)
+    plan = kind(bounds=BOUNDS).plan(8, 3000)
+    learned = isinstance(plan, LearnedClipPlan)
+    assert learned == (kind is PrivateRidge)
+    assert isinstance(plan.usual if learned else plan, NoisyGradientPlan)
     for asked in (
         {"alpha": 50.0},
         {"norm_guess": 3.0},

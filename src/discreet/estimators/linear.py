@@ -130,6 +130,9 @@ class AnyAlgorithm(LinearModel):
     settings: dict[str, Any] | None = None
     norm_guess: float | None = None
 
+    _clips_residuals: ClassVar[bool] = False
+    """Whether ``clip=None`` leaves the clip of residuals to the plan."""
+
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
         asked = Asked(
             algorithm=self.algorithm,
@@ -138,6 +141,7 @@ class AnyAlgorithm(LinearModel):
             norm_guess=self.norm_guess,
             # A part of the budget shares it with the other parts.
             alone=stands_alone(self) and budget == self._budget(),
+            free_clip=self._clips_residuals and getattr(self, "clip", None) is None,
         )
         return recommend(problem, budget, asked)
 

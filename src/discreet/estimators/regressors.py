@@ -106,6 +106,8 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
     (1, 2)
     """
 
+    _clips_residuals: ClassVar[bool] = True
+
 
 class PrivateElasticNet(AnyAlgorithm, LeastSquares):
     __doc__ = f"""Linear regression with an elastic-net penalty and a privacy guarantee.

@@ -114,6 +114,19 @@ RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
 RESIDUAL_PLENTY = 1e5
 """Rows per unit of noise from which the clip grows on, up to the longest row: longer_clips.py."""
 
+# The same clip learned from a first run: learned_clips.py, on the choosing half of the bank.
+
+LEARNED_ROWS = 100.0
+"""Rows per unit of noise from which on a first run tells enough to pay for itself."""
+
+LEARNED_FIRST, LEARNED_SIZE = 0.05, 0.01
+"""Shares of the first run and of the size of its residuals: of squared signal to noise with a
+delta, of epsilon without one."""
+
+LEARNED_MOST, LEARNED_ONCE = 4.0, 250.0
+"""Clip of the second run, in residuals of the first one: one of them up to so many rows per unit
+of noise, then in proportion to the root of these, up to so many."""
+
 # Losses with a corner under pure privacy: rounded_corners.py.
 
 CORNER_NARROWEST, CORNER_WIDEST = 1e-6, 0.5

@@ -107,12 +107,12 @@ def build(name: str | None, *, classes: bool, given: Any = (), **settings: Any) 
     >>> build(None, classes=False, epsilon=1.0, given=["clip=0.5"])
     PrivateRidge(clip=0.5)
     """
-    from discreet.algorithms import ALGORITHMS
+    from discreet.defaults import algorithm_names
 
     model = getattr(discreet, MODELS[name or ("logistic" if classes else "ridge")])()
     known = model.get_params(deep=False)
     if "algorithm" in settings:
-        one_of("algorithm", settings["algorithm"], ("auto", *ALGORITHMS))
+        one_of("algorithm", settings["algorithm"], algorithm_names())
     settings |= dict(_setting(text, [p for p in known if p not in OWN_OPTIONS]) for text in given)
     for parameter, value in settings.items():
         if parameter in known:
