@@ -40,10 +40,11 @@ from discreet.accounting.theorems import theorems
 from discreet.algorithms import SufficientStatistics
 from discreet.algorithms.perturbation import ObjectivePerturbationPlan
 from discreet.bounds import Array, Bounds
+from discreet.checks import one_of
 from discreet.data import Rows, Source
 from discreet.defaults.case import LEARNED_CLIP, Asked, Case
 from discreet.defaults.residuals import residual_clip
-from discreet.errors import BudgetTooSmall, DiscreetError, Incompatible
+from discreet.errors import BudgetTooSmall, DiscreetError, Incompatible, InvalidParameter
 from discreet.losses import Clipped, Squared
 from discreet.mechanisms.gradient_noise import GradientNoise, most_rows, size_assumed
 from discreet.mechanisms.group_sums import sums_over
@@ -63,6 +64,9 @@ WHY = "a first run tells how large residuals are, and the second one clips by th
 LEAST, GRID = 0.125, math.sqrt(2.0)
 """Least clip of the second run, in half label ranges for a row of typical norm, and the factor
 between clips. The largest cuts no residual within the label range, however long the row."""
+
+NOISES = ("auto", "gaussian", "gamma")
+"""With ``"auto"`` the noise that one run would have, see :mod:`discreet.defaults.pure_noise`."""
 
 LEFT = (0.97, 0.94, 0.9, 0.8)
 """Parts of what Gaussian noise would leave to the second run that are tried in turn."""
@@ -223,6 +227,8 @@ def learned_clip(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
 
 def asked_for(case: Case, recommend: Recommend) -> LearnedClipPlan:
     """Return the plan of two runs, or refuse in words: it was asked for by its name."""
+    if set(case.asked.settings or {}) - {"noise"}:
+        raise InvalidParameter(f"The only setting of {LEARNED_CLIP} is noise. Leave others out.")
     if not _learns(case):
         raise Incompatible(
             f"{LEARNED_CLIP} is for PrivateRidge without clip and without groups, where the number "
@@ -245,9 +251,11 @@ def _learns(case: Case) -> bool:
 def _planned(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
     problem, budget = case.problem, case.budget
     asked = replace(case.asked, free_clip=False, algorithm="auto", settings=None)
+    noise = one_of("noise", (case.asked.settings or {}).get("noise", "auto"), NOISES)
     # Where pure noise is smaller on the weights, nothing is left for a delta to pay.
-    once = recommend(problem, budget, asked)
-    budget = Budget(budget.epsilon, min(budget.delta, once.guarantee.delta))
+    once = recommend(problem, budget, asked) if noise == "auto" else None
+    if noise == "gamma" or (once is not None and once.guarantee.delta == 0.0):
+        budget = Budget(budget.epsilon)
     asked = replace(asked, alone=asked.alone and budget.delta == 0.0)
 
     def run(clip: float, part: Budget, asked: Asked = asked) -> Plan:
@@ -276,7 +284,8 @@ def _planned(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
         second = tuple(one if clip == usual else run(clip, rest, again) for clip in clips)
         if affordable(*second):
             rows = case.rows_per_noise
-            return LearnedClipPlan(problem, budget, rows, first, size, clips, second)
+            plan = LearnedClipPlan(problem, budget, rows, first, size, clips, second)
+            return plan.explained(settings={"noise": "gaussian" if budget.delta else "gamma"})
     return None
 
 

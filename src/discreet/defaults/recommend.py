@@ -89,8 +89,6 @@ def _reason(rule: Rule, case: Case) -> str:
 def _named(name: str, case: Case) -> Plan:
     """Return the plan of an algorithm given by name, with its settings."""
     if name == LEARNED_CLIP:
-        if case.asked.settings:
-            raise Incompatible(f"{LEARNED_CLIP} has no settings. Leave settings out.")
         return asked_for(case, recommend)
     known = set(signature(ALGORITHMS[name]).parameters)
     given = case.asked.parameters
