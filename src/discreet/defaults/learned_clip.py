@@ -59,7 +59,7 @@ from discreet.tuned.defaults import (
     RESIDUAL_PLENTY,
 )
 
-WHY = "a first run tells how large residuals are, and the second one clips by that"
+WHY = "a first run tells how large residuals are, and a second one clips by that"
 
 LEAST, GRID = 0.125, math.sqrt(2.0)
 """Least clip of the second run, in half label ranges for a row of typical norm, and the factor
@@ -126,9 +126,11 @@ class ResidualSize:
         most = self.problem.bounding.label_bound
         labels = rows.y if rows.y.ndim == 1 else rows.y[:, 0]
         found = np.clip(rows.projected(weights), -most, most)
-        found = (found - labels) / most * (rows.norms / self.problem.typical_norm)
-        # privacy: what is not finite adds nothing, so that no part of a row is above 1.
-        found = np.nan_to_num(np.clip(found, -1.0, 1.0))
+        found -= labels
+        found *= rows.norms
+        found /= most * self.problem.typical_norm
+        # privacy: what is not a number adds nothing, so that no part of a row is above 1.
+        found = np.nan_to_num(np.clip(found, -1.0, 1.0, out=found), copy=False)
         # The gradient of half a square at 1 is the square: summed and covered as gradients are.
         line = Rows(found[:, None], np.zeros(rows.n_rows), rows.weight)
         shifting = self.problem.size_is_declared
@@ -194,7 +196,7 @@ class LearnedClipPlan(CalibratedPlan):
     def run(self, source: Source, random: Randomness) -> Array:
         """Run once, measure residuals, and release the weights of the run with their clip."""
         first = self.first.run(source, random).weights
-        size = self.size.measured(self.problem.bound(source), first, random)
+        size = self.size.measured(self.problem.bound(source, reread=True), first, random)
         return self.second[self.clip(size)].run(source, random).weights
 
 
@@ -308,7 +310,8 @@ def _together(first: Plan, size: ResidualSize, second: tuple[Plan, ...]) -> Comp
     """Return what a first run, the size of residuals and one of several runs cost together."""
     costs = [plan.guarantee.event for plan in second]
     if isinstance(size.cost, Pure):
-        return Composed((first.guarantee.event, size.cost, Pure(second[0].guarantee.epsilon)))
+        most = max(plan.guarantee.epsilon for plan in second)
+        return Composed((first.guarantee.event, size.cost, Pure(most)))
     parts = [cost.events if isinstance(cost, Composed) else (cost,) for cost in costs]
     # privacy: whichever plan is chosen, none of its parts has a curve above the largest.
     largest = [Parallel(tuple(filter(None, each))) for each in zip_longest(*parts)]
