@@ -71,6 +71,7 @@ THEOREMS = {
     "from released values (Ligett et al. 2017, improved)",
     "accuracy-first/doubling": "composition of fresh releases and tests (Ligett et al. 2017, "
     "doubling)",
+    "counted-rows": "a noisy count of the rows, and the plan for so many",
     "learned-clip": "a rough run, the size of its residuals, and one of several runs",
     "composition/fixed": "composition of releases fixed in advance",
     "composition/parallel": "the largest of disjoint parts",

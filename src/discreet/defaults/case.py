@@ -31,6 +31,9 @@ CORNER_WIDTH = "corner_width"
 LEARNED_CLIP = "learned-clip"
 """Name of two runs of a regression, the second of which clips residuals by what the first says."""
 
+COUNTED_ROWS = "counted-rows"
+"""Name of a noisy count of the rows, before the plan for so many."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -51,6 +54,8 @@ class Asked:
         second mechanism. Noise that composes badly may then serve.
     free_clip
         Whether the clip of residuals of a squared loss is left to the plan.
+    counts
+        Whether a part of the budget may go to a count of the rows, where their number is secret.
     """
 
     algorithm: str | Algorithm = "auto"
@@ -59,6 +64,7 @@ class Asked:
     norm_guess: float | None = None
     alone: bool = True
     free_clip: bool = False
+    counts: bool = True
 
     @property
     def parameters(self) -> dict[str, Any]:

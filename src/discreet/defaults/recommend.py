@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 from discreet.accounting import Budget
 from discreet.algorithms import ALGORITHMS, ObjectivePerturbation
 from discreet.checks import one_of
-from discreet.defaults.case import CALIBRATED_CLIP, CORNER_WIDTH, LEARNED_CLIP, Asked, Case
+from discreet.defaults.case import (
+    CALIBRATED_CLIP,
+    CORNER_WIDTH,
+    COUNTED_ROWS,
+    LEARNED_CLIP,
+    Asked,
+    Case,
+)
+from discreet.defaults.counted_rows import asked_to_count, counted_rows
 from discreet.defaults.learned_clip import asked_for, learned_clip
 from discreet.defaults.pure_noise import with_least_noise
 from discreet.defaults.rounded_corners import rounded_by
@@ -20,14 +29,20 @@ from discreet.problem import CalibratedPlan, Plan, Problem
 from discreet.regularizers import Zero
 from discreet.tuned.defaults import REGIONS
 
+MEASURED: dict[str, Callable[..., Plan]] = {
+    COUNTED_ROWS: asked_to_count,
+    LEARNED_CLIP: asked_for,
+}
+"""Plans that measure something first and then make, or choose, another plan."""
+
 
 def algorithm_names() -> tuple[str, ...]:
     """Return what ``algorithm`` may be called by.
 
     >>> algorithm_names()[:3]
-    ('auto', 'learned-clip', 'objective-perturbation')
+    ('auto', 'counted-rows', 'learned-clip')
     """
-    return "auto", LEARNED_CLIP, *ALGORITHMS
+    return "auto", *MEASURED, *ALGORITHMS
 
 
 def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> Plan:
@@ -63,7 +78,8 @@ def recommend(problem: Problem, budget: Budget, asked: Asked | None = None) -> P
     if asked.algorithm != "auto":
         return _named(asked.algorithm, Case(problem, budget, asked))
     case = Case(problem, budget, asked)
-    return learned_clip(case, recommend) or _by_rules(case)
+    first = counted_rows(case, recommend) or learned_clip(case, recommend)
+    return first or _by_rules(case)
 
 
 def _by_rules(case: Case) -> Plan:
@@ -88,8 +104,8 @@ def _reason(rule: Rule, case: Case) -> str:
 
 def _named(name: str, case: Case) -> Plan:
     """Return the plan of an algorithm given by name, with its settings."""
-    if name == LEARNED_CLIP:
-        return asked_for(case, recommend)
+    if name in MEASURED:
+        return MEASURED[name](case, recommend)
     known = set(signature(ALGORITHMS[name]).parameters)
     given = case.asked.parameters
     if "strength" not in known and given.pop("strength", None):

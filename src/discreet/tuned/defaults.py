@@ -127,6 +127,11 @@ LEARNED_MOST, LEARNED_ONCE = 4.0, 250.0
 """Clip of the second run, in residuals of the first one: one of them up to so many rows per unit
 of noise, then in proportion to the root of these, up to so many."""
 
+# A count of rows whose number is secret: tournament.py, on the choosing half of the bank.
+
+COUNTED_SHARE = 0.03
+"""Share of epsilon."""
+
 # Losses with a corner under pure privacy: rounded_corners.py.
 
 CORNER_NARROWEST, CORNER_WIDEST = 1e-6, 0.5
