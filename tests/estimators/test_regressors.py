@@ -37,7 +37,7 @@ def test_an_elastic_net_clips_where_noise_dominates_and_the_penalty_is_small(del
     assert 125 < ratio < 1000
     assert clip(1e-3, 6000) == pytest.approx(ratio / 1000)
     assert clip(1e-3, 10**5) == pytest.approx(1.0)
-    assert clip(1e-3, 10**8) == pytest.approx(between.row_norm / between.typical_norm)
+    assert clip(1e-3, 10**8) == pytest.approx(2.0 * between.row_norm / between.typical_norm)
 
 
 def test_a_clip_that_is_asked_for_is_taken() -> None:

@@ -86,11 +86,11 @@ PLENTY = 10**10
 
 
 @pytest.mark.parametrize("kind", [PrivateRidge, PrivateElasticNet])
-def test_with_rows_in_plenty_squares_are_clipped_by_the_longest_norm(kind: Any) -> None:
+def test_with_rows_in_plenty_no_residual_within_the_label_range_is_cut(kind: Any) -> None:
     problem = kind(bounds=RANGES).plan(100, PLENTY).problem
     assert problem.typical_norm < 0.5 * problem.row_norm
-    # Half the label range for the longest row, more for any other.
-    assert problem.loss.clip == pytest.approx(problem.row_norm)
+    # The whole label range for the longest row, more for any other.
+    assert problem.loss.clip == pytest.approx(2.0 * problem.row_norm)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

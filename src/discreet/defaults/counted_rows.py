@@ -25,7 +25,7 @@ from discreet.data import Source
 from discreet.data.clipped import MOST_ROWS
 from discreet.defaults.case import COUNTED_ROWS, Asked, Case
 from discreet.defaults.residuals import residual_clip
-from discreet.errors import BudgetTooSmall, DiscreetError, Incompatible, InvalidParameter
+from discreet.errors import DiscreetError, Incompatible, InvalidParameter
 from discreet.losses import Clipped, Squared
 from discreet.mechanisms.gradient_noise import GradientNoise, size_assumed
 from discreet.noise import Randomness
@@ -142,7 +142,7 @@ def counted_rows(case: Case, recommend: Recommend) -> CountedRowsPlan | None:
         return None
     try:
         return _planned(case, recommend)
-    except BudgetTooSmall:  # of parts that nobody asked for
+    except DiscreetError:  # of a plan that nobody asked for
         return None
 
 

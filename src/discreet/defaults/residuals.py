@@ -26,8 +26,8 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
     many rows clipping has less to save than it costs, and it fades. It also
     outweighs what a small clip leaves of the gradients, so the clip grows with it.
 
-    Longer rows are clipped at smaller residuals. So with very many rows the clip grows on,
-    until the longest row keeps a residual of half the label range: then no bias stays.
+    With very many rows noise hardly counts. There no residual within the label range is cut,
+    however long the row, and no bias stays.
 
     Parameters
     ----------
@@ -52,6 +52,6 @@ def residual_clip(problem: Problem, budget: Budget, penalty: float | None = None
         wanted = math.sqrt(rows) / RESIDUAL_ROOT
     else:
         wanted = max(rows / RESIDUAL_ROWS, RESIDUAL_PENALTY * penalty)
-    longest = problem.row_norm / problem.typical_norm
-    most = RESIDUAL_MOST * min(longest, max(1.0, rows / RESIDUAL_PLENTY))
-    return min(most, max(RESIDUAL_LEAST, wanted))
+    if rows >= RESIDUAL_PLENTY:
+        return 2.0 * problem.row_norm / problem.typical_norm
+    return min(RESIDUAL_MOST, max(RESIDUAL_LEAST, wanted))

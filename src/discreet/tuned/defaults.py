@@ -112,7 +112,8 @@ RESIDUAL_ROWS, RESIDUAL_PENALTY = 1000.0, 32.0
 """With one: rows per unit of noise over the first, or the penalty of a row times the second."""
 
 RESIDUAL_PLENTY = 1e5
-"""Rows per unit of noise from which the clip grows on, up to the longest row: longer_clips.py."""
+"""Rows per unit of noise from which no residual within the label range is clipped:
+longer_clips.py."""
 
 # The same clip learned from a first run: learned_clips.py, on the choosing half of the bank.
 
@@ -133,7 +134,7 @@ matrices would take longer than the fit (no script)."""
 
 # A count of rows whose number is secret: tournament.py, on the choosing half of the bank.
 
-COUNTED_SHARE = 0.03
+COUNTED_SHARE = 0.02
 """Share of epsilon."""
 
 # Losses with a corner under pure privacy: rounded_corners.py.
