@@ -18,6 +18,7 @@ from scipy import stats
 
 from discreet import Bounds, Ledger, PrivateHuberRegressor, PrivateRidge
 from discreet.accounting import Approximate, Budget, Composed, Event, Gaussian, Pure
+from discreet.accounting.events import event_from_dict
 from discreet.bounds import NEIGHBOURS
 from discreet.data import ArraySource
 from discreet.data.clipped import clipped_sums
@@ -314,6 +315,7 @@ def test_every_clip_keeps_the_budget_as_a_second_accountant_says(
     )
     whole = claim.event.delta(budget.epsilon)
     assert whole <= budget.delta
+    assert event_from_dict(claim.event.to_dict()) == claim.event
     deltas = [alone(plan, k) for k in {0, len(plan.clips) // 2, len(plan.clips) - 1}]
     assert max(deltas) <= whole * (1 + 1e-3)
     assert max(deltas) > 0.2 * budget.delta

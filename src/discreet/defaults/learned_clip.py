@@ -280,7 +280,7 @@ def _planned(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
         first = run(usual, first_part)
 
     def affordable(*second: Plan) -> bool:
-        return _delta(_together(first, size, second), budget.epsilon) <= budget.delta
+        return _delta(_together(first, size, second), budget.epsilon) <= lowered(budget.delta)
 
     clips = _clips(problem)
     usual = clips[_nearest(residual_clip(problem, budget), clips)]
