@@ -126,15 +126,12 @@ class ResidualSize:
         """Return the root mean square of the residuals of released weights, with noise."""
         most = self.problem.bounding.label_bound
         labels = rows.y if rows.y.ndim == 1 else rows.y[:, 0]
-        # privacy: a warning would tell of the rows.
-        with np.errstate(all="ignore"):
-            found = np.clip(rows.projected(weights), -most, most)
-            found -= labels
-            found *= rows.norms
-            found /= most * self.problem.typical_norm
-            np.clip(found, -1.0, 1.0, out=found)
+        found = np.clip(rows.projected(weights), -most, most)
+        found -= labels
+        found *= rows.norms
+        found /= most * self.problem.typical_norm
         # privacy: what is not a number adds nothing, so that no part of a row is above 1.
-        found = np.nan_to_num(found, copy=False)
+        found = np.nan_to_num(np.clip(found, -1.0, 1.0, out=found), copy=False)
         # The gradient of half a square at 1 is the square: summed and covered as gradients are.
         line = Rows(found[:, None], np.zeros(rows.n_rows), rows.weight)
         shifting = self.problem.size_is_declared
