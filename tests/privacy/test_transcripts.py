@@ -5,23 +5,26 @@ Half the noise or half the claim shows as a factor of two.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from listed import CASES as LISTED
-from listed import applies, planned, unclipped
+from listed import applies, planned, unclipped, weaker
 from transcripts import allowed, transcript_loss
 
-from discreet.accounting import Budget
+from discreet.accounting import Budget, Gaussian
 from discreet.algorithms import ALGORITHMS
 from discreet.algorithms.perturbation.correction import Correction
 from discreet.auditing import Pair, worst_pair
 from discreet.auditing.pairs import blank, canary, source_of
 from discreet.bounds import NEIGHBOURS, Bounds
 from discreet.data import Bounding
-from discreet.losses import Huber, Logistic, Squared
+from discreet.defaults import Asked, recommend
+from discreet.defaults.learned_clip import LearnedClipPlan, ResidualSize
+from discreet.losses import Clipped, Huber, Logistic, Squared
 from discreet.noise import Seeded
 from discreet.problem import Plan, Problem
 from discreet.sets import AllSpace, L2Ball
@@ -134,6 +137,58 @@ def test_newton_steps_after_a_run_cost_what_they_claim(
     # Not at once: the steepest slope of the logistic loss and its largest curvature, or
     # the residuals of a whole ball.
     assert found > (0.9 if isinstance(loss, Huber) else 0.25)
+
+
+def two_runs(relation: Any, budget: Budget, n_rows: int = 2) -> LearnedClipPlan:
+    """A plan that learns its clip, for so few rows that small clips are linear."""
+    problem = Problem(
+        loss=Clipped(loss=Squared(), clip=1.0),
+        bounds=Bounds(row_norm=1.0, label=(-1, 1)),
+        n_features=1,
+        n_rows=n_rows,
+        neighbours=relation,
+    )
+    asked = Asked(algorithm="learned-clip", free_clip=True, norm_guess=0.02)
+    plan = recommend(problem, budget, asked)
+    assert isinstance(plan, LearnedClipPlan)
+    return plan
+
+
+@pytest.mark.parametrize("n_rows", [2, 64])
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(1.0)], ids=str)
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+def test_whichever_clip_is_learned_both_runs_cost_what_they_claim(
+    relation: str, budget: Budget, n_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = two_runs(relation, budget, n_rows)
+    wrong = two_runs(relation, weaker(budget, 2.0), n_rows)
+    found = []
+    for number in range(len(plan.clips)):
+        monkeypatch.setattr(LearnedClipPlan, "clip", lambda self, size, number=number: number)
+        found.append(shown(plan))
+        if number < len(plan.clips) // 2:
+            assert shown(wrong, plan.guarantee) > 1.1
+    assert max(found) <= 1 + 1e-9
+    # Where residuals are hardly clipped, losses curve and the worst row pulls less than it may.
+    assert min(found[: len(found) // 2]) > 0.9
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(1.0)], ids=str)
+def test_a_size_of_residuals_with_too_little_noise_is_caught(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = two_runs("zero-out", budget)
+    monkeypatch.setattr(LearnedClipPlan, "clip", lambda self, size: 0)
+    noise = ResidualSize.noise.func  # type: ignore[attr-defined]
+
+    def less(self: ResidualSize) -> Any:
+        cost = self.cost
+        strong = type(cost)(cost.multiplier / 8 if isinstance(cost, Gaussian) else 8 * cost.epsilon)
+        return noise(replace(self, cost=strong))
+
+    assert shown(plan) <= 1 + 1e-9
+    monkeypatch.setattr(ResidualSize, "noise", property(less))
+    assert shown(plan) > 1.02
 
 
 def test_every_algorithm_is_looked_at_here_or_has_exact_tests_of_its_own() -> None:

@@ -52,6 +52,7 @@ from discreet.noise import Randomness
 from discreet.problem import CalibratedPlan, Plan, Problem, guarantee_for, releasing
 from discreet.tuned.defaults import (
     LEARNED_FIRST,
+    LEARNED_MOMENTS,
     LEARNED_MOST,
     LEARNED_ONCE,
     LEARNED_ROWS,
@@ -63,7 +64,7 @@ WHY = "a first run tells how large residuals are, and a second one clips by that
 
 LEAST, GRID = 0.125, math.sqrt(2.0)
 """Least clip of the second run, in half label ranges for a row of typical norm, and the factor
-between clips. The largest cuts no residual within the label range, however long the row."""
+between clips. The largest leaves the longest row at least ``1 / GRID`` of the label range."""
 
 NOISES = ("auto", "gaussian", "gamma")
 """With ``"auto"`` the noise that one run would have, see :mod:`discreet.defaults.pure_noise`."""
@@ -254,6 +255,8 @@ def _planned(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
     problem, budget = case.problem, case.budget
     asked = replace(case.asked, free_clip=False, algorithm="auto", settings=None)
     noise = one_of("noise", (case.asked.settings or {}).get("noise", "auto"), NOISES)
+    if noise == "gaussian" and budget.delta == 0.0:
+        raise Incompatible("noise='gaussian' needs delta > 0. Set delta, or leave noise out.")
     # Where pure noise is smaller on the weights, nothing is left for a delta to pay.
     once = recommend(problem, budget, asked) if noise == "auto" else None
     if noise == "gamma" or (once is not None and once.guarantee.delta == 0.0):
@@ -266,12 +269,15 @@ def _planned(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
 
     first_part, cost, rests = _shares(budget)
     usual = residual_clip(problem, first_part)
-    # With a delta one pass over the rows is precise enough to tell the size of residuals.
-    rough = SufficientStatistics().plan(problem, first_part) if budget.delta else None
-    first, size = rough or run(usual, first_part), ResidualSize(problem, cost)
+    size = ResidualSize(problem, cost)
+    if budget.delta and problem.dimension <= LEARNED_MOMENTS:
+        # One pass over the rows is precise enough to tell the size of residuals.
+        first: Plan = SufficientStatistics(**case.asked.parameters).plan(problem, first_part)
+    else:
+        first = run(usual, first_part)
 
     def affordable(*second: Plan) -> bool:
-        return _delta(_together(first, size, second), budget.epsilon) <= budget.delta
+        return _delta(_together(first, size, second), budget.epsilon) <= lowered(budget.delta)
 
     clips = _clips(problem)
     usual = clips[_nearest(residual_clip(problem, budget), clips)]

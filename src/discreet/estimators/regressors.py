@@ -65,13 +65,15 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
     __doc__ = f"""Ridge regression with a privacy guarantee.
 
     Residuals beyond ``clip`` half label ranges are counted linearly: that is
-    what bounds the influence of one row without bounding the weights. With
+    what bounds the influence of one row without bounding the weights. Unless you
+    state it, a first run for a small part of the budget tells how large residuals are,
+    and a second one is clipped by that. With
     ``algorithm="sufficient-statistics"`` residuals are not clipped and one pass
     over the data is enough; ``"auto"`` takes it when ``clip`` is so large that
     noise on second moments has the smaller error bound. Below 1,000 rows per unit of
-    noise it takes noisy gradient steps. Several labels for each row, an array ``y`` of two
-    dimensions, are fitted by noisy second moments at once; all of them lie in
-    ``bounds.label``.
+    noise it takes noisy gradient steps, and below 100 no first run. Several labels for
+    each row, an array ``y`` of two dimensions, are fitted by noisy second moments at
+    once; all of them lie in ``bounds.label``.
 {_PARAMETERS}
     alpha
         Ridge strength on the sum of half squared residuals, as in scikit-learn but
@@ -79,9 +81,10 @@ class PrivateRidge(WithIntervals, SeveralOutputs, Penalised, RidgePenalty, Least
         it where privacy or noise needs more. None and 0 ask for none.
     clip
         Residual, in half label ranges, from which a row of typical norm counts
-        linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
-        noise dominates to 1 where rows are many; with very many it grows
-        on.{PENALTIES}{INFERENCE}{FITTED}
+        linearly. None learns it from a first run, where ``algorithm`` is ``"auto"`` or
+        ``"learned-clip"``. Else, with few rows, and with groups, it takes
+        :func:`~discreet.defaults.residual_clip`, from 1/8 where noise dominates to 1 where rows
+        are many; with very many no residual is clipped.{PENALTIES}{INFERENCE}{FITTED}
 
     See Also
     --------
@@ -122,7 +125,8 @@ class PrivateElasticNet(AnyAlgorithm, LeastSquares):
     clip
         Residual, in half label ranges, from which a row of typical norm counts
         linearly. None takes :func:`~discreet.defaults.residual_clip`, from 1/8 where
-        noise dominates and the penalty is small to 1; with very many rows it grows on.{FITTED}
+        noise dominates and the penalty is small to 1; with very many rows
+        no residual is clipped.{FITTED}
 
     See Also
     --------

@@ -138,6 +138,23 @@ def test_exact_sums_are_taken_by_workers(client: Any, asked: list[str], monkeypa
     assert str(there) == str(here)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_clip_is_learned_on_workers(client: Any, asked: list[str], delta: float) -> None:
+    ridge = PrivateRidge(
+        bounds=Bounds(features=(-1, 1), label=(-1, 1)),
+        algorithm="learned-clip",
+        settings={"noise": "gaussian" if delta else "gamma"},
+        delta=delta,
+        random_state=0,
+    )
+    here = ridge.fit(X, SCORE).coef_
+    assert not asked
+    there = ridge.fit(*arrays(2_500, SCORE)).coef_
+    # Residuals are found where the rows are, and only those come here.
+    assert {"projected", "column"} <= set(asked)
+    assert np.array_equal(there, here)
+
+
 def _noting(found: list[Any], function: Any) -> Any:
     def noted(*args: Any) -> Any:
         found.append(1)
