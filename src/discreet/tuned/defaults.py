@@ -128,9 +128,9 @@ LEARNED_MOST, LEARNED_ONCE = 4.0, 250.0
 """Clip of the second run, in residuals of the first one: one of them up to so many rows per unit
 of noise, then in proportion to the root of these, up to so many."""
 
-LEARNED_MOMENTS = 1000
-"""Weights up to which the first run takes noisy second moments, if there is a delta: larger
-matrices would take longer than the fit (no script)."""
+LEARNED_MOMENTS, LEARNED_WIDTH = 0.1, 1000
+"""Weights for each row per unit of noise, and weights, up to which the first run takes noisy
+second moments if there is a delta: noise on more of them hides usual directions."""
 
 # A count of rows whose number is secret: tournament.py, on the choosing half of the bank.
 
