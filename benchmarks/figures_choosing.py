@@ -93,6 +93,8 @@ ALGORITHMS = {
 
 def taken(plan: Plan) -> str:
     """Return the name that the picture has for the algorithm of a plan."""
+    # Of two runs the second one counts, with a usual clip.
+    plan = getattr(plan, "usual", plan)
     if plan.algorithm == "objective-perturbation":
         corrected = getattr(plan, "correction", None) is not None
         return list(ALGORITHMS)[3 if corrected else 1]

@@ -71,7 +71,8 @@ COMMON = f"""
         ``"zero-out"``, ``"replace-one"`` or ``"add-remove"``.
     n_rows
         Declared size of the data; used under ``add-remove`` only, and under
-        ``replace-one`` with groups.
+        ``replace-one`` with groups. Where a plan needs a size and none is declared, it is
+        refused, or rows are counted with noise by ``algorithm="auto"``.
     rows_per_group
         What is protected. None protects one row. A number protects all rows of one group,
         such as a person; a group then counts as at most so many rows, and ``fit`` takes
@@ -83,9 +84,10 @@ COMMON = f"""
 
 ALGORITHM = """
     algorithm
-        Name or instance of an algorithm. ``"auto"`` decides from public facts: it takes the
-        one that usually does best at such sizes, even if no bound on its error is known,
-        or else the one with the smallest bound. Print ``plan`` to see why.
+        Name or instance of an algorithm. ``"auto"`` decides from public facts, and from
+        noisy numbers that a part of the budget pays for: it takes the one that usually does
+        best at such sizes, even if no bound on its error is known, or else the one with the
+        smallest bound. Print ``plan`` to see why.
     settings
         Parameters of an algorithm given by name, such as ``{"steps": 100}``. Pass
         ``algorithm_`` and ``settings_`` of a fit to repeat it."""
