@@ -323,7 +323,10 @@ def test_file_without_header_shows_no_row(folder, run, rows):
         ("--epsilon nan", "epsilon must be finite and positive"),
         ("--delta 1", "delta must be below 1"),
         ("--model ridge", "PrivateRidge predicts numbers"),
-        ("--algorithm magic", "algorithm must be one of 'auto', 'objective-perturbation'"),
+        (
+            "--algorithm magic",
+            "algorithm must be one of 'auto', 'counted-rows', 'learned-clip', 'objective-perturbation'",
+        ),
         ("--out nowhere/model.json", "does not exist"),
         ("--card nowhere/card.txt", "does not exist"),
     ],

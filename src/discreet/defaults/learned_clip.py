@@ -170,6 +170,11 @@ class LearnedClipPlan(CalibratedPlan):
         return self.second[_nearest(residual_clip(self.problem, self.budget), self.clips)]
 
     @property
+    def expected_excess(self) -> float:
+        """Bound on the expected excess risk (sum scale) of the second run, whichever it is."""
+        return max(plan.expected_excess for plan in self.second)
+
+    @property
     def guarantee(self) -> Guarantee:
         """What a run of this plan guarantees."""
         parts = (self.first, *self.second)

@@ -430,13 +430,13 @@ def test_private_ridge_clips_by_public_facts_unless_told() -> None:
 
     assert clip_of(1000, clip=0.7) == pytest.approx(0.7)
     assert clip_of(100, epsilon=0.1) == pytest.approx(0.125)
-    assert clip_of(10**9) == pytest.approx(1.0)
+    assert clip_of(10**9) == pytest.approx(2.0)
     grown = [clip_of(n) for n in (1_000, 4_000, 16_000)]
     assert grown[1] == pytest.approx(2 * grown[0])  # the root of the number of rows
     assert grown[2] == pytest.approx(4 * grown[0])
     assert clip_of(4_000, neighbours="replace-one") < grown[1]
     # A secret number of rows decides nothing.
-    assert clip_of(5, neighbours="add-remove") == clip_of(50_000, neighbours="add-remove") == 1.0
+    assert clip_of(5, neighbours="add-remove") == clip_of(50_000, neighbours="add-remove") == 2.0
     # Nor do the rows: only their shape is asked for.
     X = np.random.default_rng(0).uniform(-1, 1, size=(500, 4))
     for y in (X[:, 0], 1e6 * X[:, 0]):
