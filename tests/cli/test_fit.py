@@ -325,7 +325,7 @@ def test_file_without_header_shows_no_row(folder, run, rows):
         ("--model ridge", "PrivateRidge predicts numbers"),
         (
             "--algorithm magic",
-            "algorithm must be one of 'auto', 'counted-rows', 'learned-clip', 'objective-perturbation'",
+            "algorithm must be one of 'auto', 'counted-rows', 'learned-clip'",
         ),
         ("--out nowhere/model.json", "does not exist"),
         ("--card nowhere/card.txt", "does not exist"),
