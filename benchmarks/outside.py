@@ -59,7 +59,7 @@ def load(problem: str) -> tuple[Data, Data]:
 def budgets(kind: str, columns: int) -> Iterator[tuple[float, float]]:
     """Return epsilon and delta of the cells of a problem."""
     yield from ((epsilon, DELTA) for epsilon in EPSILONS)
-    if kind == "binary" and columns <= MOST_COLUMNS:
+    if kind != "classes" and columns <= MOST_COLUMNS:
         yield from ((epsilon, 0.0) for epsilon in EPSILONS)
 
 

@@ -171,8 +171,8 @@ class LearnedClipPlan(CalibratedPlan):
 
     @property
     def expected_excess(self) -> float:
-        """Bound on the expected excess risk (sum scale) of the second run, whichever it is."""
-        return max(plan.expected_excess for plan in self.second)
+        """Bound on the expected excess risk (sum scale) of the second run, with a usual clip."""
+        return self.usual.expected_excess
 
     @property
     def guarantee(self) -> Guarantee:
@@ -191,7 +191,6 @@ class LearnedClipPlan(CalibratedPlan):
             "noise scale of squared residuals": self.size.noise.scale,
             "second run": self.usual.algorithm,
             "clip of residuals": f"{self.clips[0]:g} to {self.clips[-1]:.3g}, learned",
-            "expected excess (sum) <=": self.expected_excess,
         }
 
     def clip(self, size: float) -> int:
