@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
@@ -134,3 +134,7 @@ class Case:
         if isinstance(problem.loss, CalibratedLogistic) and problem.loss != self.problem.loss:
             settings[CALIBRATED_CLIP] = problem.loss.clip
         return plan.explained(settings=settings)
+
+
+Recommend = Callable[[Problem, Budget, Asked], Plan]
+"""What plans a run for what was asked."""

@@ -11,7 +11,6 @@ declared size. So epsilons and deltas add up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,7 +22,7 @@ from discreet.accounting.theorems import theorems
 from discreet.bounds import Bounds
 from discreet.data import Source
 from discreet.data.clipped import MOST_ROWS
-from discreet.defaults.case import COUNTED_ROWS, Asked, Case
+from discreet.defaults.case import COUNTED_ROWS, Asked, Case, Recommend
 from discreet.defaults.residuals import residual_clip
 from discreet.errors import DiscreetError, Incompatible, InvalidParameter
 from discreet.losses import Clipped, Squared
@@ -41,8 +40,6 @@ from discreet.problem import (
 from discreet.tuned.defaults import COUNTED_SHARE
 
 REASON = "the number of rows is secret: a noisy count of them tells which plan to make"
-
-Recommend = Callable[[Problem, Budget, Asked], Plan]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ of its plans. Which clip was chosen is post-processing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -42,7 +41,7 @@ from discreet.algorithms.perturbation import ObjectivePerturbationPlan
 from discreet.bounds import Array, Bounds
 from discreet.checks import one_of
 from discreet.data import Rows, Source
-from discreet.defaults.case import LEARNED_CLIP, Asked, Case
+from discreet.defaults.case import LEARNED_CLIP, Asked, Case, Recommend
 from discreet.defaults.residuals import residual_clip
 from discreet.errors import BudgetTooSmall, DiscreetError, Incompatible, InvalidParameter
 from discreet.losses import Clipped, Squared
@@ -72,8 +71,6 @@ NOISES = ("auto", "gaussian", "gamma")
 
 LEFT = (0.97, 0.94, 0.9, 0.8)
 """Parts of what Gaussian noise would leave to the second run that are tried in turn."""
-
-Recommend = Callable[[Problem, Budget, Asked], Plan]
 
 
 @dataclass(frozen=True)
