@@ -18,6 +18,7 @@ from discreet import (
     PrivateLinearSVC,
     PrivateLogisticRegression,
     PrivateRidge,
+    PrivateSearch,
 )
 from discreet.accounting import Approximate, Pure
 from discreet.data import ArraySource
@@ -192,6 +193,23 @@ def test_a_ledger_is_charged_the_whole_before_the_count(tmp_path: Any) -> None:
     assert [entry.algorithm for entry in ledger.history()] == ["counted-rows"]
     (place,) = ledger.balance().accounts
     assert ledger.balance().used(place) == pytest.approx(1 / 3, rel=1e-9)
+
+
+def test_parts_and_searches_keep_their_curves() -> None:
+    # A count would leave points, which add up: three classes, and the candidates of a search.
+    bounds = replace(BOUNDS, classes=(0, 1, 2))
+    against = PrivateLinearSVC(bounds=bounds, neighbours="add-remove").plan(4)
+    assert against.algorithm == "objective-perturbation"
+    assert against.each.guarantee.epsilon > 1 / 3
+    X, y = data(PrivateLogisticRegression, 4000)
+    search = PrivateSearch(
+        model(), {"C": [1.0, 10.0]}, epsilon=4.0, verbose=False, random_state=0
+    ).fit(X, y)
+    assert search.best_estimator_.algorithm_ == "best of a search: objective-perturbation"
+    # Ranges that are learned first leave a point in any case.
+    unknown = Bounds(features="private", classes=(0, 1))
+    learned = model(bounds=unknown, epsilon=4.0).fit(X, y)
+    assert learned.algorithm_ == "counted-rows"
 
 
 def test_by_name_it_is_refused_in_words_where_nothing_is_to_be_counted() -> None:

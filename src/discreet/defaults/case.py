@@ -56,6 +56,7 @@ class Asked:
         Whether the clip of residuals of a squared loss is left to the plan.
     counts
         Whether a part of the budget may go to a count of the rows, where their number is secret.
+        No curve is known of what follows, so it is not for fits that add up.
     """
 
     algorithm: str | Algorithm = "auto"

@@ -93,11 +93,11 @@ class CountedRowsPlan(CalibratedPlan):
 
     def sized(self, size: int) -> Plan:
         """Return the plan for so many rows."""
-        problem = replace(self.problem, n_rows=size)
-        if self.asked.free_clip:
-            clip = residual_clip(problem, self.rest) * problem.typical_norm
-            problem = replace(problem, loss=Clipped(loss=Squared(), clip=clip))
         try:
+            problem = replace(self.problem, n_rows=size)
+            if self.asked.free_clip:
+                clip = residual_clip(problem, self.rest) * problem.typical_norm
+                problem = replace(problem, loss=Clipped(loss=Squared(), clip=clip))
             return self.recommend(problem, self.rest, self.asked)
         except DiscreetError:  # of a size that nobody stated
             return self.unsized

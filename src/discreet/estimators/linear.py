@@ -134,14 +134,17 @@ class AnyAlgorithm(LinearModel):
     """Whether ``clip=None`` leaves the clip of residuals to the plan."""
 
     def _plan(self, problem: Problem, budget: Budget) -> Plan:
+        # A part of the budget shares it with the other parts.
+        whole = budget == self._budget()
         asked = Asked(
             algorithm=self.algorithm,
             settings=self.settings,
             strength=self._strength(),
             norm_guess=self.norm_guess,
-            # A part of the budget shares it with the other parts.
-            alone=stands_alone(self) and budget == self._budget(),
+            alone=stands_alone(self) and whole,
             free_clip=self._clips_residuals and getattr(self, "clip", None) is None,
+            # privacy: a fit after a count has a point and no curve, which many fits need.
+            counts=whole and not getattr(self, "_searched", False),
         )
         return recommend(problem, budget, asked)
 

@@ -132,7 +132,7 @@ LEARNED_MOMENTS, LEARNED_WIDTH = 0.1, 1000
 """Weights for each row per unit of noise, and weights, up to which the first run takes noisy
 second moments if there is a delta: noise on more of them hides usual directions."""
 
-# A count of rows whose number is secret: tournament.py, on the choosing half of the bank.
+# A count of rows whose number is secret: on the choosing half of the bank (no script).
 
 COUNTED_SHARE = 0.02
 """Share of epsilon."""

@@ -180,7 +180,7 @@ class SearchPlan(Printed):
             # privacy: entries of single tries would count them; the search is one entry.
             settings["ledger"] = None
         fitted = clone(self.estimator).set_params(**settings)
-        fitted._shared = True
+        fitted._shared = fitted._searched = True
         return fitted
 
     # What is guaranteed.
